@@ -158,18 +158,24 @@ def _subject_counts(facts: Mapping[str, Any]) -> dict[str, int]:
 
 
 def choose_members(
-    trials: Sequence[Trial], count: int, guess: float, networks: Path, alone: int = 0
+    trials: Sequence[Trial],
+    count: int,
+    loss_of_guessing: float,
+    networks_folder: Path,
+    alone: int = 0,
 ) -> list[dict[str, Any]]:
     """Facts of the `count` best completed trials that are better than guessing; if none is, of the
     best trial alone.
 
-    guess  the validation loss of guessing, as `guessing_loss` gives it
-    alone  number of members, the last, that see the slice alone; the best member always sees all
-           its inputs
+    loss_of_guessing  on the validation split, as `guessing_loss` gives it
+    alone             number of members, the last, that see the slice alone; the best member always
+                      sees all its inputs
     """
     members_by_score = best_trials(trials, count)
     members = [
-        trial for trial in members_by_score if trial.score is not None and trial.score < guess
+        trial
+        for trial in members_by_score
+        if trial.score is not None and trial.score < loss_of_guessing
     ]
     members = members or members_by_score[:1]
     members_with_all_inputs = max(1, len(members) - alone)
@@ -179,7 +185,7 @@ def choose_members(
             "score": trial.score,
             "configuration": dict(trial.proposal.configuration),
             "seed": trial.proposal.seed,
-            "weights": str(networks / f"slot-{trial.proposal.slot:04d}.safetensors"),
+            "weights": str(networks_folder / f"slot-{trial.proposal.slot:04d}.safetensors"),
             **({"alone": True} if rank >= members_with_all_inputs else {}),
         }
         for rank, trial in enumerate(members)

@@ -99,7 +99,7 @@ def find_doubts(decision: Decision, signs: Signs, rule: Rule) -> tuple[Doubt, ..
     )
 
 
-def codes_by_region(
+def find_codes_of_regions(
     regions: Sequence[StatedRegion], decision: Decision, signs: Signs, rule: Rule
 ) -> list[tuple[str, ...]]:
     """For each of these regions, the codes of the doubts that make the statement on it unsure, in

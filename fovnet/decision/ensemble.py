@@ -190,7 +190,7 @@ class Ensemble:
                 f"{COPY_AGAIN}",
             )
         if self.orientation is not None:
-            self.orientation.turn_log_probabilities(
+            self.orientation.judge_turns(
                 np.broadcast_to(noise_slice, (1, 3, 3, SIDE_PIXELS, SIDE_PIXELS))
             )
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision import member_weights as weighing
 from fovnet.decision.answer import Answer, make_answer
 from fovnet.decision.chain.margins import air_slices, decide_between_margins, lit_rows
 from fovnet.decision.chain.spans import Decision, decide_volume, slice_edges
 from fovnet.decision.checks.check import DecidedVolume
 from fovnet.decision.doubts import measure_signs
+from fovnet.decision.member_weights import mean_by_weights
 from fovnet.decision.novelty import NoveltyReference
 from fovnet.decision.orientation import Orientation
 from fovnet.decision.rule import Rule
@@ -62,7 +62,7 @@ class Judge:
 
     def _mean_by_weights(self, members: NDArray[np.float32]) -> Floats:
         """(s, k) the mean of the members' probabilities (p, s, k) by the rule's weights."""
-        return weighing.mean_by_weights(members, self.rule.member_weights(len(members)))
+        return mean_by_weights(members, self.rule.member_weights(len(members)))
 
     def decide(
         self,

@@ -57,24 +57,16 @@ class Orientation:
         slab shows too little."""
         if min(measure_extents_mm(stack)) < LEAST_EXTENT_MM:
             return None
-        return bearing_of(self.turn_log_probabilities(make_pictures(stack)[None])[0])
+        return bearing_of(self.judge_turns(make_pictures(stack)[None])[0])
 
-    def turn_log_probabilities(self, planes_of_volumes: NDArray[np.uint8]) -> Floats:
-        """(n, 24) log-probabilities of the orientations (turns), from pictures (n, 3, 3, 128,
-        128)."""
-        volume_count, plane_count, place_count, *picture_shape = planes_of_volumes.shape
-        outlines_of_planes = compute_outlines(planes_of_volumes.reshape(-1, *picture_shape))
-        return self.turns_from_outlines(
-            outlines_of_planes.reshape(volume_count, plane_count, place_count, -1)
-        )
-
-    def turns_from_outlines(self, activations: NDArray[np.float32]) -> Floats:
-        """(n, 24) the same, from outlines (n, 3, 3, 1024), the activations of the first layer.
-
-        The scores of one plane's three pictures are averaged.
+    def judge_turns(self, pictures: NDArray[np.uint8]) -> Floats:
+        """(n, 24) log-probabilities of the orientations (turns), from pictures (n, 3, 3, 128, 128),
+        three of each plane, whose scores are averaged.
 
         Raises ModelError "model-overflow" if they are no finite numbers.
         """
+        outlines = compute_outlines(pictures.reshape(-1, *pictures.shape[3:]))
+        activations = outlines.reshape(*pictures.shape[:3], -1)  # (n, 3, 3, 1024)
         *hidden_layers, (last_weight, last_bias) = self.layers
         with one_thread(), np.errstate(over="ignore", invalid="ignore"):
             for weight, bias in hidden_layers:
@@ -90,9 +82,11 @@ class Orientation:
         return np.asarray(log_softmax(score_of_turn, axis=1))
 
 
-def bearing_of(turns: Floats) -> Bearing:
+def bearing_of(log_probability_of_turn: Floats) -> Bearing:
     """The bearing from the log-probabilities (24,) of the turns."""
-    probability_of_run = np.bincount(RUN_OF_TURN, np.exp(turns), minlength=len(RUNS))
+    probability_of_run = np.bincount(
+        RUN_OF_TURN, np.exp(log_probability_of_turn), minlength=len(RUNS)
+    )
     return Bearing(float(probability_of_run[0]), RUNS[int(probability_of_run.argmax())])
 
 

@@ -97,12 +97,11 @@ def train_orientation(
     judge_indices = _volumes_with_known_axes(pack, "validation", LEAST_JUDGE_VOLUMES, seed)
     if len(training_indices) < LEAST_TRAINING_VOLUMES or len(judge_indices) < LEAST_JUDGE_VOLUMES:
         return None
-    planes_by_volume = np.empty(
-        (len(training_indices), *PICTURES_SHAPE), np.uint8
-    )  # 0.6 GB for 4,000 volumes
-    for plane_index, volume_index in enumerate(training_indices):
-        planes_by_volume[plane_index] = make_pictures(pack.stack_of_volume(volume_index))
-    tensors = learn_orientation(planes_by_volume, seed=seed, progress=progress)
+    # 0.6 GB for 4,000 volumes
+    pictures = np.empty((len(training_indices), *PICTURES_SHAPE), np.uint8)
+    for position, volume_index in enumerate(training_indices):
+        pictures[position] = make_pictures(pack.stack_of_volume(volume_index))
+    tensors = learn_orientation(pictures, seed=seed, progress=progress)
     half_tensors = {name: tensor.half() for name, tensor in tensors.items()}
     return save_tensors(
         folder / orientation.ORIENTATION_FILE_NAME,

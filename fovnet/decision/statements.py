@@ -22,7 +22,7 @@ from fovnet.decision.calibrations import calibrate_by_line
 from fovnet.decision.chain.presence import Presence
 from fovnet.decision.chain.spans import Decision
 from fovnet.decision.checks.check import Code, StatedRegion
-from fovnet.decision.doubts import Signs, codes_by_region
+from fovnet.decision.doubts import Signs, find_codes_of_regions
 from fovnet.decision.rule import Rule
 from fovnet.regions import NONE, Vocabulary
 from fovnet.words import join_names
@@ -90,7 +90,7 @@ def make_statements(
         _region_of_statement(decision, region_index, probability)
         for region_index, probability in enumerate(probability_by_region)
     ]
-    doubt_codes = codes_by_region(stated_regions, decision, signs, rule)
+    doubt_codes = find_codes_of_regions(stated_regions, decision, signs, rule)
     region_statements = []
     for region, probability, region_codes in zip(
         vocabulary.classes[:-1], probability_by_region, doubt_codes, strict=True

@@ -193,17 +193,13 @@ def evaluate(
     refuse_unfit_cases(cases, vocabulary)
     sorted_cases = sorted(cases, key=lambda case: case.volume_id)
     tallies = [count_case(case, vocabulary) for case in sorted_cases if len(case.z_mm)]
-    answered_tallies = [volume_tally for volume_tally in tallies if volume_tally.case.is_answered]
+    answered_tallies = [tally for tally in tallies if tally.case.is_answered]
     refused_count = sum(case.status == "refused" for case in sorted_cases)
-    tally_by_id = {volume_tally.case.volume_id: volume_tally for volume_tally in tallies}
+    tally_by_id = {tally.case.volume_id: tally for tally in tallies}
     resampling_options = {"repeats": bootstrap, "seed": seed}
-    resampling = Resampling(
-        [volume_tally.case.subject_id for volume_tally in tallies], **resampling_options
-    )
+    resampling = Resampling([tally.case.subject_id for tally in tallies], **resampling_options)
     complete_stages = [
-        stage
-        for stage in CALIBRATION_STAGES
-        if all(stage in volume_tally.bins for volume_tally in tallies)
+        stage for stage in CALIBRATION_STAGES if all(stage in tally.bins for tally in tallies)
     ]
     answered_group = None
     if answered_tallies:
@@ -218,14 +214,14 @@ def evaluate(
             "all", tallies, refused_count, vocabulary, **resampling_options
         ),
         answered=answered_group,
-        subgroups=tuple(_groups_by_value(sorted_cases, tallies, **resampling_options)),
+        subgroups=tuple(_make_subgroups(sorted_cases, tallies, **resampling_options)),
         handling=tuple(handling_measures(sorted_cases, **resampling_options)),
         confusions=dict(zip(STAGES, stack_counts(tallies, "confusions").sum(axis=0), strict=True)),
         reliability={
-            stage: np.sum([volume_tally.bins[stage] for volume_tally in tallies], axis=0)
+            stage: np.sum([tally.bins[stage] for tally in tallies], axis=0)
             for stage in complete_stages
         },
-        borders=tuple(border for volume_tally in tallies for border in volume_tally.borders),
+        borders=tuple(border for tally in tallies for border in tally.borders),
         volumes=tuple(
             _row_of_volume(case, tally_by_id.get(case.volume_id), vocabulary)
             for case in sorted_cases
@@ -236,7 +232,7 @@ def evaluate(
         header_rates=tuple(header_measures(tallies, vocabulary, resampling)),
         answered_risk=_subject_mean_risk(answered_tallies, **resampling_options),
         stated_error=stated_error,
-        statement_curve=statement_curve([volume_tally.statements for volume_tally in tallies]),
+        statement_curve=statement_curve([tally.statements for tally in tallies]),
         statement_bins=_statement_bins(tallies),
     )
 
@@ -244,11 +240,7 @@ def evaluate(
 def _statement_bins(tallies: Sequence[Tally]) -> Floats | None:
     """(b, 3) reliability totals of all statements; None unless every volume was answered region by
     region."""
-    bins_by_volume = [
-        volume_tally.statements.bins
-        for volume_tally in tallies
-        if volume_tally.statements is not None
-    ]
+    bins_by_volume = [tally.statements.bins for tally in tallies if tally.statements is not None]
     if not bins_by_volume or len(bins_by_volume) != len(tallies):
         return None
     return np.asarray(np.sum(bins_by_volume, axis=0))
@@ -261,9 +253,9 @@ def _subject_mean_risk(
     `fovnet.decision.confidence_bar` bounds; subjects count alike, however many or long their
     volumes."""
     slice_errors_by_subject: dict[str, list[float]] = {}
-    for volume_tally in answered_tallies:
-        slice_error = volume_tally.wrong_count / len(volume_tally.case.z_mm)
-        slice_errors_by_subject.setdefault(volume_tally.case.subject_id, []).append(slice_error)
+    for tally in answered_tallies:
+        slice_error = tally.wrong_count / len(tally.case.z_mm)
+        slice_errors_by_subject.setdefault(tally.case.subject_id, []).append(slice_error)
     if not slice_errors_by_subject:
         return None
     subject_ids = sorted(slice_errors_by_subject)
@@ -276,7 +268,7 @@ def _subject_mean_risk(
     )
 
 
-def _groups_by_value(
+def _make_subgroups(
     cases: Sequence[Case], tallies: Sequence[Tally], *, repeats: int, seed: int
 ) -> list[Group]:
     """A group for every value that divides the volumes; a volume without the attribute is left
@@ -285,9 +277,7 @@ def _groups_by_value(
     for attribute, value_by_volume_id in subgroups_of(cases):
         for value in dict.fromkeys(value_by_volume_id.values()):
             tallies_of_value = [
-                volume_tally
-                for volume_tally in tallies
-                if value_by_volume_id.get(volume_tally.case.volume_id) == value
+                tally for tally in tallies if value_by_volume_id.get(tally.case.volume_id) == value
             ]
             statuses_of_value = [
                 case.status for case in cases if value_by_volume_id.get(case.volume_id) == value
@@ -310,27 +300,25 @@ def _risk_curve(tallies: Sequence[Tally]) -> RiskCurve:
 def _doubt_rows(tallies: Sequence[Tally]) -> tuple[DoubtRow, ...]:
     """A row for each code of doubt, that of most volumes first."""
     tallies_by_code: dict[str, list[Tally]] = {}
-    for volume_tally in tallies:
-        for code in dict.fromkeys(volume_tally.case.doubt_codes):
-            tallies_by_code.setdefault(code, []).append(volume_tally)
+    for tally in tallies:
+        for code in dict.fromkeys(tally.case.doubt_codes):
+            tallies_by_code.setdefault(code, []).append(tally)
     doubt_rows = [
         DoubtRow(
             code=code,
             volumes=len(doubted_tallies),
-            wrong=sum(not volume_tally.is_set_exact for volume_tally in doubted_tallies),
-            slices=sum(volume_tally.slice_count for volume_tally in doubted_tallies),
-            wrong_slices=sum(volume_tally.wrong_count for volume_tally in doubted_tallies),
+            wrong=sum(not tally.is_set_exact for tally in doubted_tallies),
+            slices=sum(tally.slice_count for tally in doubted_tallies),
+            wrong_slices=sum(tally.wrong_count for tally in doubted_tallies),
         )
         for code, doubted_tallies in tallies_by_code.items()
     ]
     return tuple(sorted(doubt_rows, key=lambda row: (-row.volumes, row.code)))
 
 
-def _row_of_volume(
-    case: Case, volume_tally: Tally | None, vocabulary: Vocabulary
-) -> EvaluatedVolume:
+def _row_of_volume(case: Case, tally: Tally | None, vocabulary: Vocabulary) -> EvaluatedVolume:
     """The row of a volume from its counts, which a refused one does not have."""
-    undecided_row = EvaluatedVolume(
+    row_without_counts = EvaluatedVolume(
         case.volume_id,
         case.subject_id,
         case.collection,
@@ -341,21 +329,21 @@ def _row_of_volume(
         shows=_regions_answered(case, YES),
         unsure=_regions_answered(case, UNSURE),
     )
-    if volume_tally is None:
-        return undecided_row
+    if tally is None:
+        return row_without_counts
     region_names = np.array(vocabulary.classes[:-1])
     is_predicted = case.decided_labels[:, :-1].any(axis=0)
     return replace(
-        undecided_row,
-        truth=tuple(region_names[volume_tally.true_regions].tolist()),
+        row_without_counts,
+        truth=tuple(region_names[tally.true_regions].tolist()),
         predicted=tuple(region_names[is_predicted].tolist()),
-        right=volume_tally.is_set_exact,
-        slices=volume_tally.slice_count,
-        wrong_raw=volume_tally.wrong_raw_count,
-        wrong=volume_tally.wrong_count,
-        far=volume_tally.far_slice_count,
-        confidence=volume_tally.confidence,
-        spans=volume_tally.spans,
+        right=tally.is_set_exact,
+        slices=tally.slice_count,
+        wrong_raw=tally.wrong_raw_count,
+        wrong=tally.wrong_count,
+        far=tally.far_slice_count,
+        confidence=tally.confidence,
+        spans=tally.spans,
         truth_sha256=digest([np.round(case.z_mm, 3), case.truth]),
         extents="sure" if case.is_answered else "unsure",
     )

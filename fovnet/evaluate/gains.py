@@ -77,19 +77,17 @@ def measure_gains(
     resampling = Resampling(
         [tally.case.subject_id for tally in tallies], repeats=repeats, seed=seed
     )
-    measured_gains: list[Gain] = []
+    gains: list[Gain] = []
     for measure, region, count_of_tally in _counted_measures(vocabulary):
         counts_before = np.array([count_of_tally(tally) for tally in tallies], dtype=np.float64)
         counts_after = np.array(
             [count_of_tally(tally) for tally in tallies_after], dtype=np.float64
         )
-        measured_gains += _gain_if_counted(
-            measure, region, "", counts_before, counts_after, resampling
-        )
+        gains += _gain_if_counted(measure, region, "", counts_before, counts_after, resampling)
         if measure == SLICES_WRONG and not region and kinds is not None:
             for kind in sorted(set(kinds)):
                 is_of_kind = np.array([volume_kind == kind for volume_kind in kinds])[:, None]
-                measured_gains += _gain_if_counted(
+                gains += _gain_if_counted(
                     measure,
                     region,
                     kind,
@@ -97,7 +95,7 @@ def measure_gains(
                     counts_after * is_of_kind,
                     resampling,
                 )
-    return measured_gains
+    return gains
 
 
 def certain_changes_in_words(gains_on: Mapping[str, Sequence[Gain]]) -> str:
@@ -107,8 +105,8 @@ def certain_changes_in_words(gains_on: Mapping[str, Sequence[Gain]]) -> str:
     Of HEADLINES those whose interval leaves out 0, by the name of the volumes that they are of.
     """
     changes_by_better_run: dict[str, list[str]] = {"first": [], "second": []}
-    for volumes_in_words, measured_gains in gains_on.items():
-        for gain in measured_gains:
+    for volumes_in_words, gains in gains_on.items():
+        for gain in gains:
             difference = gain.difference
             better_run = find_better_run(difference)
             if gain.measure in HEADLINES and not gain.region and not gain.kind and better_run:

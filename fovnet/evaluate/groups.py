@@ -14,7 +14,7 @@ from fovnet.evaluate.borders import AGREEMENT_MM, ROUNDING_MM, Border
 from fovnet.evaluate.calibration import STAGES as CALIBRATION_STAGES
 from fovnet.evaluate.calibration import expected_calibration_error
 from fovnet.evaluate.cases import STAGES, Case
-from fovnet.evaluate.measures import FEWEST_SUBJECTS, Measure, Resampling, values_by_case
+from fovnet.evaluate.measures import FEWEST_SUBJECTS, Measure, Resampling, known_values_and_cases
 from fovnet.evaluate.slices import balanced_accuracy
 from fovnet.evaluate.statements import statement_measures
 from fovnet.evaluate.tallies import Tally, rank_by_sets, rank_by_slices, stack_counts
@@ -345,7 +345,7 @@ def _measures_of_borders(
         near_by_volume[volume_index] += (
             error_mm is not None and abs(error_mm) <= AGREEMENT_MM + ROUNDING_MM
         )
-    errors_mm, volume_index_by_error = values_by_case(
+    errors_mm, volume_index_by_error = known_values_and_cases(
         [(volume_index, border.error_mm) for volume_index, border in borders]
     )
     absolute_errors_mm = np.abs(errors_mm)
@@ -418,7 +418,7 @@ def _interval_measures(
         ),
         resampling.measure_quantile(
             "border_interval_median_mm",
-            *values_by_case(widths_with_volume_index),
+            *known_values_and_cases(widths_with_volume_index),
             0.5,
             region=kind_or_group,
         ),

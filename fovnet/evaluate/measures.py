@@ -216,22 +216,22 @@ class Resampling:
         self,
         name: str,
         per_case: NDArray[Any],
-        numbers: NDArray[Any],
+        counts: NDArray[Any],
         *,
         stage: str = "",
         region: str = "",
         most: float = math.inf,
     ) -> Measure:
         """A mean over slices, volumes or borders of a quantity that is no share: totals (c,) of the
-        cases over their `numbers` (c,).
+        cases over their `counts` (c,).
 
         most  upper bound of a single value, to which the interval is clipped
         """
         totals_by_subject = self.sum_by_subject(per_case[:, None])
-        numbers = self.sum_by_subject(numbers[:, None])
-        low, high = ratio_interval(totals_by_subject, numbers, self.weights, share=False)
-        observation_count = int(numbers.sum())
-        subject_count = int((numbers > 0).sum())
+        counts_by_subject = self.sum_by_subject(counts[:, None])
+        low, high = ratio_interval(totals_by_subject, counts_by_subject, self.weights, share=False)
+        observation_count = int(counts_by_subject.sum())
+        subject_count = int((counts_by_subject > 0).sum())
         value = float(totals_by_subject.sum() / observation_count) if observation_count else None
         interval_ends = np.maximum(low[0], 0.0), np.minimum(high[0], most)
         return _with_interval(
@@ -305,7 +305,9 @@ class Resampling:
         return _with_interval(measure, interval_ends, PERCENTILE)
 
 
-def values_by_case(values: Iterable[tuple[int, float | None]]) -> tuple[Floats, NDArray[np.int64]]:
+def known_values_and_cases(
+    values: Iterable[tuple[int, float | None]],
+) -> tuple[Floats, NDArray[np.int64]]:
     """The values (v,) that are known, and the numbers (v,) of their cases, from pairs of case and
     value."""
     known_pairs = [(case_index, value) for case_index, value in values if value is not None]

@@ -23,10 +23,10 @@ Progress = Callable[[int, int], Any]
 def score_networks(
     pack: Pack,
     scored: Mapping[str, NDArray[Any]],
-    ensemble: Path,
+    ensemble_folder: Path,
     trials: Sequence[Trial],
-    weights: Path,
-    start: Mapping[str, Any],
+    networks_folder: Path,
+    start_configuration: Mapping[str, Any],
     *,
     device: str = "auto",
     progress: Progress | None = None,
@@ -34,22 +34,22 @@ def score_networks(
     """The networks' probabilities of the rows in `scored` (rows, raw, and members where they were
     kept).
 
-    trials   of the search, one of which may have trained the configuration `start`
-    weights  the folder of their networks
+    trials           of the search, one of which may have trained the `start_configuration`
+    networks_folder  with the networks that they trained
     Raises ModelError "probabilities-stale" if the probabilities are of other members or slices than
     the ensemble's.
     """
     rows = scored["rows"]
-    members = ModelFolder(ensemble).facts["members"]
+    members = ModelFolder(ensemble_folder).facts["members"]
     member_probabilities = scored["members"]
-    _refuse_stale_probabilities(ensemble, member_probabilities, len(members), len(rows))
-    start_trial = _trial_of_start(trials, start)
+    _refuse_stale_probabilities(ensemble_folder, member_probabilities, len(members), len(rows))
+    start_trial = _trial_of_start(trials, start_configuration)
     member_slots = [member["slot"] for member in members]
     start_probabilities = None
     if start_trial is not None and start_trial.proposal.slot in member_slots:
         start_probabilities = member_probabilities[member_slots.index(start_trial.proposal.slot)]
     elif start_trial is not None:
-        weights_file = weights / f"slot-{start_trial.proposal.slot:04d}.safetensors"
+        weights_file = networks_folder / f"slot-{start_trial.proposal.slot:04d}.safetensors"
         if weights_file.exists():
             start_probabilities = _compute_probabilities(pack, rows, weights_file, device, progress)
     if start_probabilities is not None:
@@ -68,22 +68,27 @@ def score_networks(
 
 
 def _refuse_stale_probabilities(
-    ensemble: Path, member_probabilities: NDArray[Any], member_count: int, slice_count: int
+    ensemble_folder: Path,
+    member_probabilities: NDArray[Any],
+    member_count: int,
+    slice_count: int,
 ) -> None:
     """Raises ModelError "probabilities-stale" unless so many members scored so many slices."""
     if member_probabilities.shape[:2] != (member_count, slice_count):
         scored_member_count, scored_slice_count = member_probabilities.shape[:2]
         raise ModelError(
             "probabilities-stale",
-            f"{ensemble}: {member_count} members, of which {scored_member_count} scored "
+            f"{ensemble_folder}: {member_count} members, of which {scored_member_count} scored "
             f"{scored_slice_count} slices, not {slice_count}; run `fovnet ensemble` again",
         )
 
 
-def _trial_of_start(trials: Sequence[Trial], start: Mapping[str, Any]) -> Trial | None:
+def _trial_of_start(
+    trials: Sequence[Trial], start_configuration: Mapping[str, Any]
+) -> Trial | None:
     """The completed trial of the starting configuration; None if there is none."""
     for trial in trials:
-        is_start = dict(trial.proposal.configuration) == dict(start)
+        is_start = dict(trial.proposal.configuration) == dict(start_configuration)
         if is_start and trial.outcome.status == "completed":
             return trial
     return None

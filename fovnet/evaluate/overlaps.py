@@ -38,15 +38,15 @@ NO_SPANS = SpanCounts()
 
 def count_spans(case: Case, vocabulary: Vocabulary) -> SpanCounts:
     """The spans of one volume."""
-    chain_count = len(vocabulary.chain)
-    has_true_region = ~has_side_region_alone(case.truth, chain_count)
+    chain_region_count = len(vocabulary.chain)
+    has_true_region = ~has_side_region_alone(case.truth, chain_region_count)
     edges_mm = slice_edges(case.z_mm, case.edges_mm)
     lower_edges_mm = edges_mm[:-1]
     upper_edges_mm = edges_mm[1:]
     right_count = true_count = predicted_count = 0
     for region in range(len(vocabulary.classes) - 1):
         is_judged = np.ones(len(has_true_region), dtype=bool)
-        if region < chain_count:
+        if region < chain_region_count:
             is_judged = has_true_region
         predicted_spans = _run_ends(
             case.decided_labels[:, region] & is_judged, lower_edges_mm, upper_edges_mm

@@ -22,7 +22,7 @@ from fovnet.evaluate.measures import (
     PERCENTILE,
     Measure,
     Resampling,
-    values_by_case,
+    known_values_and_cases,
 )
 from fovnet.evaluate.overlaps import SpanCounts
 from fovnet.evaluate.tallies import Tally
@@ -84,7 +84,7 @@ class BorderErrors(NamedTuple):
     volume_index: NDArray[np.int64]
 
 
-Part = Callable[[VolumeOutcome], tuple[float, float]]
+CountsOfVolume = Callable[[VolumeOutcome], tuple[float, float]]
 
 
 def _near_border_count(outcome: VolumeOutcome) -> int:
@@ -92,7 +92,7 @@ def _near_border_count(outcome: VolumeOutcome) -> int:
 
 
 MEAN_BORDER_ERROR = "border_abs_mean_mm"
-COUNTS_BY_MEASURE: Mapping[tuple[str, str], Part] = {
+COUNTS_BY_MEASURE: Mapping[tuple[str, str], CountsOfVolume] = {
     ("slice_error", "raw"): lambda volume: (volume.wrong_raw, volume.slices),
     ("slice_error", "decided"): lambda volume: (volume.wrong, volume.slices),
     ("span_f1", "decided"): lambda volume: (
@@ -169,22 +169,22 @@ def measure_differences(
 ) -> list[Difference]:
     """Second minus first in every measure that both runs have; outcomes and `resampling` are of the
     same volumes in the same order."""
-    measured_differences = []
+    differences = []
     for (name, stage), counts_of_volume in COUNTS_BY_MEASURE.items():
         first_counts = _numerators_and_denominators(first, counts_of_volume)
         second_counts = _numerators_and_denominators(second, counts_of_volume)
         if first_counts[:, 1].any() and second_counts[:, 1].any():
-            measured_differences.append(
+            differences.append(
                 rate_difference(name, stage, first_counts, second_counts, resampling)
             )
     first_errors = _border_errors(first)
     second_errors = _border_errors(second)
     if len(first_errors.errors_mm) and len(second_errors.errors_mm):
         for name, quantile in QUANTILE_BY_MEASURE.items():
-            measured_differences.append(
+            differences.append(
                 _quantile_difference(name, quantile, first_errors, second_errors, resampling)
             )
-    return measured_differences
+    return differences
 
 
 def _quantile_difference(
@@ -237,7 +237,9 @@ def rate_difference(
     )
 
 
-def _numerators_and_denominators(run: Sequence[VolumeOutcome], counts_of_volume: Part) -> Floats:
+def _numerators_and_denominators(
+    run: Sequence[VolumeOutcome], counts_of_volume: CountsOfVolume
+) -> Floats:
     """(c, 2) numerators and denominators."""
     return np.array([counts_of_volume(outcome) for outcome in run], dtype=np.float64)
 
@@ -245,7 +247,7 @@ def _numerators_and_denominators(run: Sequence[VolumeOutcome], counts_of_volume:
 def _border_errors(outcomes: Sequence[VolumeOutcome]) -> BorderErrors:
     """The absolute errors of all borders found, each with the index of its volume."""
     return BorderErrors(
-        *values_by_case(
+        *known_values_and_cases(
             (volume_index, abs(error_mm))
             for volume_index, outcome in enumerate(outcomes)
             for error_mm in outcome.errors_mm

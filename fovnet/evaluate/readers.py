@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.evaluate.borders import AGREEMENT_MM, Border, borders_between
-from fovnet.evaluate.measures import Measure, Resampling, values_by_case
+from fovnet.evaluate.measures import Measure, Resampling, known_values_and_cases
 from fovnet.evaluate.slices import confusion_matrix, foremost_class
 from fovnet.records import read_tsv, write_tsv
 from fovnet.regions import Vocabulary
@@ -151,7 +151,7 @@ def _measures_of_border_kind(
 ) -> list[Measure]:
     """Shares of the borders of one kind that both readers drew close together, and that one alone
     drew; and the median distance of those that both drew."""
-    errors_mm, pair_index_by_distance = values_by_case(
+    errors_mm, pair_index_by_distance = known_values_and_cases(
         (pair_index, border.error_mm) for pair_index, border in borders_with_pair_index
     )
     distances_mm = np.abs(errors_mm)

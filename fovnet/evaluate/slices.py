@@ -58,10 +58,10 @@ def confusion_rows(truth: Flags, predicted: Counts, vocabulary: Vocabulary) -> C
     return np.where(is_right, predicted, foremost_class(truth, vocabulary))
 
 
-def confusion_matrix(rows: Counts, predicted: Counts, classes: int) -> Counts:
+def confusion_matrix(rows: Counts, predicted: Counts, class_count: int) -> Counts:
     """Counts (k, k) of slices by true class (row) and predicted class (column)."""
-    return np.bincount(rows * classes + predicted, minlength=classes * classes).reshape(
-        classes, classes
+    return np.bincount(rows * class_count + predicted, minlength=class_count**2).reshape(
+        class_count, class_count
     )
 
 
@@ -82,9 +82,9 @@ def balanced_accuracy(matrix: NDArray[Any]) -> NDArray[np.float64]:
 def are_far_apart(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
     """Slices (s,) whose true and predicted chain regions are not neighbours in the body (pelvis as
     head), with or without a side region."""
-    chain_count = len(vocabulary.chain)
-    truth = truth[:, :chain_count]
-    predicted = predicted[:, :chain_count]
+    chain_region_count = len(vocabulary.chain)
+    truth = truth[:, :chain_region_count]
+    predicted = predicted[:, :chain_region_count]
     are_apart = np.abs(truth.argmax(axis=1) - predicted.argmax(axis=1)) > 1
     return np.asarray(are_apart & truth.any(axis=1) & predicted.any(axis=1))
 
@@ -94,8 +94,8 @@ def has_false_label(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> F
     chain region is not labelled (`has_side_region_alone`), no predicted chain region counts as
     false."""
     is_false = predicted & ~truth
-    chain_count = len(vocabulary.chain)
-    is_false[:, :chain_count] &= ~has_side_region_alone(truth, chain_count)[:, None]
+    chain_region_count = len(vocabulary.chain)
+    is_false[:, :chain_region_count] &= ~has_side_region_alone(truth, chain_region_count)[:, None]
     return np.asarray(is_false.any(axis=1) | ~(predicted & truth).any(axis=1))
 
 

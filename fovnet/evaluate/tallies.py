@@ -185,13 +185,13 @@ def count_case(case: Case, vocabulary: Vocabulary) -> Tally:
 
 
 def _predicted_regions(
-    case: Case, true_regions: NDArray[np.bool_], chain_count: int
+    case: Case, true_regions: NDArray[np.bool_], chain_region_count: int
 ) -> NDArray[np.bool_]:
     """(r,) the regions that are decided to be shown; where slices are labelled with a side region
     alone, further regions of the chain are not held against the decision."""
     predicted_regions = case.decided_labels[:, :-1].any(axis=0)
-    if has_side_region_alone(case.truth, chain_count).any():
-        is_side_region = np.arange(len(true_regions)) >= chain_count
+    if has_side_region_alone(case.truth, chain_region_count).any():
+        is_side_region = np.arange(len(true_regions)) >= chain_region_count
         predicted_regions = predicted_regions & (true_regions | is_side_region)
     return np.asarray(predicted_regions)
 

@@ -72,7 +72,7 @@ def fit_thresholds(
             subject=volume.subject,
             confidence=decision.volume_confidence,
             is_withheld=_is_withheld(decision, volume_signs, judge.rule),
-            error=_labelled_error(volume, decision, chain_region_count),
+            error=_slice_error(volume, decision, chain_region_count),
         )
         for volume, decision, volume_signs in zip(volumes, decisions, signs_by_volume, strict=True)
     ]
@@ -236,6 +236,6 @@ def _are_labels_right(
     )
 
 
-def _labelled_error(volume: LabelledVolume, decision: Decision, chain_region_count: int) -> float:
+def _slice_error(volume: LabelledVolume, decision: Decision, chain_region_count: int) -> float:
     """Share of the slices that are not decided as they were labelled."""
     return float(1.0 - _are_labels_right(volume, decision, chain_region_count).mean())

@@ -130,7 +130,7 @@ def is_guess_unsure(statements: Sequence[Statement]) -> bool:
     )
 
 
-def unsure_regions(
+def find_unsure_regions(
     statements: Sequence[Statement], regions: Sequence[str], status: str
 ) -> tuple[str, ...]:
     """The regions whose spans are drawn as guesses: those of unsure statements; without statements,
@@ -142,7 +142,7 @@ def unsure_regions(
     return ()
 
 
-def doubt_groups(
+def group_doubts(
     volume_json: Mapping[str, Any], statements: Sequence[Statement]
 ) -> tuple[DoubtGroup, ...]:
     """What is unsure of a volume, each with its doubts: first the regions that are unsure by their

@@ -17,7 +17,7 @@ from fovnet.own_files import page_name, thumbnail_name
 from fovnet.records import write_json
 from fovnet.regions import Vocabulary
 from fovnet.report.content.faces import cover_faces
-from fovnet.report.content.region_answers import unsure_regions
+from fovnet.report.content.region_answers import find_unsure_regions
 from fovnet.report.figures.body import Body
 from fovnet.report.figures.body_figure import volume_figure
 from fovnet.report.figures.thumbnail import draw_thumbnail, save_thumbnail
@@ -144,7 +144,9 @@ def _write_drawings(
         pixels = cover_faces(pixels, stack.z_mm, vocabulary, class_shares)
     spans = spans_in(volume_json["spans"])
     body = Body(pixels, stack.z_mm, stack.side_mm, smoothed, spans, vocabulary)
-    unsure_names = unsure_regions(answer.statements, [span.region for span in spans], answer.status)
+    unsure_regions = find_unsure_regions(
+        answer.statements, [span.region for span in spans], answer.status
+    )
     if pictures:
         picture_notes = list(volume_json.get("notes", ()))
         if not faces:
@@ -155,13 +157,13 @@ def _write_drawings(
             raw,
             message="; ".join(doubt.sentence for doubt in answer.doubts),
             is_guess=answer.status == "uncertain",
-            unsure_regions=unsure_names,
+            unsure_regions=unsure_regions,
             notes="; ".join(picture_notes),
         )
         save_png(figure, folder / f"{answer.volume_id}.png")
     if pages:
         save_thumbnail(
-            folder / thumbnail_name(answer.volume_id), draw_thumbnail(body, unsure_names)
+            folder / thumbnail_name(answer.volume_id), draw_thumbnail(body, unsure_regions)
         )
         page = volume_page(volume_json, pixels, vocabulary, faces=faces)
         write_volume_page(folder / page_name(answer.volume_id), page)

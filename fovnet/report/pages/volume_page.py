@@ -27,10 +27,10 @@ from fovnet.report.content.region_answers import (
     DoubtGroup,
     RegionChip,
     chips_of_statements,
-    doubt_groups,
+    find_unsure_regions,
+    group_doubts,
     is_guess_unsure,
     is_only_guess,
-    unsure_regions,
 )
 from fovnet.report.content.wording import DASH, minus, regions_text, whole_mm
 from fovnet.report.figures.body import Body
@@ -142,9 +142,11 @@ def volume_page(
     border_facts = list(volume_json.get("boundaries") or ())
     statements = tuple(map(statement_in, volume_json.get("statements") or ()))
     status = str(volume_json["status"])
-    groups_of_doubts = doubt_groups(volume_json, statements)
+    doubt_groups = group_doubts(volume_json, statements)
     is_guess = is_only_guess(statements, status)
-    unsure_names = unsure_regions(statements, [str(span["region"]) for span in span_facts], status)
+    unsure_regions = find_unsure_regions(
+        statements, [str(span["region"]) for span in span_facts], status
+    )
     shown_slices = _evenly_spaced(len(pixels))
     body = _body_of(volume_json, pixels, vocabulary)
     drawing = body_drawing(body, borders_in(border_facts) or ())
@@ -168,11 +170,11 @@ def volume_page(
         least_mm=_mm_text(volume_json.get("min_extent_mm", DEFAULT_LEAST_MM)),
         chips=chips_of_statements(statements, vocabulary),
         statements=_statements_table(statements, vocabulary),
-        doubts=groups_of_doubts,
-        spans=_spans_table(span_facts, unsure_names),
+        doubts=doubt_groups,
+        spans=_spans_table(span_facts, unsure_regions),
         borders=_borders_table(border_facts),
         origins=_origins_table(volume_json, body.z_mm),
-        figures=_figures_table(volume_json, groups_of_doubts),
+        figures=_figures_table(volume_json, doubt_groups),
         legend=tuple(legend),
         drawing=drawing,
         sheet=jpeg_uri(contact_sheet(pixels[shown_slices], SLICES_PER_LINE), SHEET_QUALITY),
@@ -181,11 +183,11 @@ def volume_page(
             "the head, in reading order"
         ),
         viewer=_slice_viewer(
-            volume_json, shown_slices, drawing, vocabulary, is_guess, unsure_names
+            volume_json, shown_slices, drawing, vocabulary, is_guess, unsure_regions
         ),
         are_faces_shown=faces,
         is_only_guess=is_guess,
-        unsure_regions=unsure_names,
+        unsure_regions=unsure_regions,
         heights_owner=owner_of_heights(volume_json),
     )
 
@@ -332,7 +334,7 @@ def _classes_text(
     z_mm: float,
     volume_json: Mapping[str, Any],
     vocabulary: Vocabulary,
-    unsure_names: Collection[str],
+    unsure_regions: Collection[str],
 ) -> str:
     """The predicted classes of a slice, marked in (k,), at the height `z_mm`; regions beside a
     spine have the confidence of their span, since the slice's is the spine's, unless they are
@@ -340,7 +342,7 @@ def _classes_text(
     class_names = [vocabulary.classes[class_index] for class_index in np.flatnonzero(is_class)]
     if len(class_names) < 2:
         return "".join(class_names) or NONE
-    unmarked_names = {*unsure_names, *vocabulary.side_regions}
+    unmarked_names = {*unsure_regions, *vocabulary.side_regions}
     phrase_by_region = {
         span["region"]: f"{span['region']} ({span['confidence']:.2f} over its span)"
         for span in volume_json["spans"]
@@ -349,13 +351,15 @@ def _classes_text(
     return " and ".join(phrase_by_region.get(name, name) for name in class_names)
 
 
-def _spans_table(spans: Sequence[Mapping[str, Any]], unsure_names: Collection[str]) -> ReportTable:
+def _spans_table(
+    spans: Sequence[Mapping[str, Any]], unsure_regions: Collection[str]
+) -> ReportTable:
     """One row per span, as in a volume's JSON: its slices, its heights, and its confidence where it
     is sure."""
     rows = []
     for span in spans:
         confidence_text = f"{span['confidence']:.2f}"
-        if span["region"] in unsure_names:
+        if span["region"] in unsure_regions:
             confidence_text = DASH
         rows.append(
             (
@@ -408,10 +412,10 @@ def _origins_table(volume_json: Mapping[str, Any], z_mm: NDArray[np.float64]) ->
 
 
 def _figures_table(
-    volume_json: Mapping[str, Any], groups_of_doubts: Sequence[DoubtGroup]
+    volume_json: Mapping[str, Any], doubt_groups: Sequence[DoubtGroup]
 ) -> ReportTable:
     """The figures behind the doubts, then what was measured besides."""
-    rows = [figure_row for group in groups_of_doubts for figure_row in group.figures]
+    rows = [figure_row for group in doubt_groups for figure_row in group.figures]
     rows += [
         (meaning, minus(f"{volume_json[json_key]:.2f}"))
         for json_key, meaning in MEANING_BY_FIGURE.items()
@@ -443,17 +447,17 @@ def _slice_viewer(
     drawing: BodyDrawing,
     vocabulary: Vocabulary,
     is_guess: bool,
-    unsure_names: Collection[str],
+    unsure_regions: Collection[str],
 ) -> Viewer:
     """What the viewer knows of the slices with these indices; `is_guess` if all that is predicted
-    of the volume is a guess, `unsure_names` the regions whose spans are."""
+    of the volume is a guess, `unsure_regions` the regions whose spans are."""
     is_class_of_slices = np.asarray(volume_json["decided"], dtype=bool)[shown_slices]
     heights_mm = np.asarray(volume_json["z_mm"], dtype=np.float64)[shown_slices]
     predicted_texts = [
-        _classes_text(is_class, z_mm, volume_json, vocabulary, unsure_names)
+        _classes_text(is_class, z_mm, volume_json, vocabulary, unsure_regions)
         for is_class, z_mm in zip(is_class_of_slices, heights_mm.tolist(), strict=True)
     ]
-    is_unsure_class = np.isin(vocabulary.classes, list(unsure_names))
+    is_unsure_class = np.isin(vocabulary.classes, list(unsure_regions))
     is_unsure = is_guess | is_class_of_slices[:, is_unsure_class].any(axis=1)
     confidences = np.asarray(volume_json["slice_confidence"], dtype=np.float64)[shown_slices]
     told_confidences = confidences.round(2).astype(object)

@@ -71,11 +71,7 @@ def test_bodies_not_learned_from_are_found_to_lie_as_they_do(
     turned, runs, known: tuple[np.ndarray, Orientation]
 ) -> None:
     bearings = [
-        bearing_of(
-            known[1].turn_log_probabilities(shown(np.ascontiguousarray(turned(body(seed))))[None])[
-                0
-            ]
-        )
+        bearing_of(known[1].judge_turns(shown(np.ascontiguousarray(turned(body(seed))))[None])[0])
         for seed in (101, 102, 103)
     ]
     assert [one.direction for one in bearings] == [runs] * 3
@@ -94,9 +90,7 @@ def test_the_arrays_answer_as_the_network_that_was_trained(
         seen = torch.nn.functional.linear(seen, torch.from_numpy(weight), torch.from_numpy(bias))
         seen = seen if at == len(orientation.layers) - 1 else seen.relu()
     expected = turn_scores(seen.mean(dim=2)).log_softmax(dim=1)
-    np.testing.assert_allclose(
-        orientation.turn_log_probabilities(bodies[:4]), expected.numpy(), atol=1e-4
-    )
+    np.testing.assert_allclose(orientation.judge_turns(bodies[:4]), expected.numpy(), atol=1e-4)
 
 
 def test_what_is_the_same_from_all_sides_lies_either_way(
@@ -106,7 +100,7 @@ def test_what_is_the_same_from_all_sides_lies_either_way(
     none is sure."""
     x, y, z = np.meshgrid(*[np.arange(60) - 29.5] * 3, indexing="ij")
     ball = shown((500.0 * (x**2 + y**2 + z**2 < 400)).astype(np.float32))
-    turns = known[1].turn_log_probabilities(ball[None])[0]
+    turns = known[1].judge_turns(ball[None])[0]
     assert np.exp(turns).sum() == pytest.approx(1)
     assert np.exp(turns).max() < 0.9
 

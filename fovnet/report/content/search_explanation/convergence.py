@@ -53,8 +53,8 @@ def _initial_scores_clause(explanation: Explanation, best_step: Step) -> str:
         for step in explanation.steps
         if step.slot < explanation.initial_slots and step.score is not None
     ]
-    chosen_by_method = explanation.spending is not None or explanation.prior_review is not None
-    if not initial_scores or best_step.slot < explanation.initial_slots or chosen_by_method:
+    are_chosen_by_method = explanation.spending is not None or explanation.prior_review is not None
+    if not initial_scores or best_step.slot < explanation.initial_slots or are_chosen_by_method:
         return ""
     return (
         f"; the {several(len(initial_scores), 'score')} of the slots spread over the space before "

@@ -22,7 +22,7 @@ def importance_text(importance: Importance | None) -> str:
     if importance is None:
         return "Fewer than two trials have a score: no model can say what mattered."
     visible_axes = [axis for axis in _axes_by_share(importance) if _is_visible(axis.share)]
-    largest_pair = largest_pair_of(importance)
+    largest_pair = find_largest_pair(importance)
     if not visible_axes and largest_pair is None:
         return f"{_trust_in_model_sentence(importance)} It is flat: no axis matters to it."
     sentences = [_trust_in_model_sentence(importance), _axis_shares_sentence(visible_axes)]
@@ -40,7 +40,7 @@ def importance_text(importance: Importance | None) -> str:
     return " ".join(sentences)
 
 
-def largest_pair_of(importance: Importance) -> PairEffect | None:
+def find_largest_pair(importance: Importance) -> PairEffect | None:
     """The pair of axes with the largest joint share; None if that rounds to 0.0 %."""
     return next((pair for pair in importance.pairs if _is_visible(pair.share)), None)
 

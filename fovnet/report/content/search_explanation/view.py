@@ -17,8 +17,8 @@ from fovnet.report.content.search_explanation.failures import (
 from fovnet.report.content.search_explanation.forecasts import forecasts_text
 from fovnet.report.content.search_explanation.importance import (
     axes_table,
+    find_largest_pair,
     importance_text,
-    largest_pair_of,
     pair_name,
     pair_scores_table,
     pairs_table,
@@ -82,7 +82,7 @@ def view_of_explanation(explanation: Explanation) -> ExplainedView:
     pair_scores = None
     name_of_pair = ""
     if importance:
-        largest_pair = largest_pair_of(importance)
+        largest_pair = find_largest_pair(importance)
         if largest_pair:
             pair_scores = pair_scores_table(importance, largest_pair)
             name_of_pair = pair_name(largest_pair)
