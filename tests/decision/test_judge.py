@@ -1,4 +1,4 @@
-"""One road from the members to the answer, and what is settled on it before."""
+"""One road from the members to the answer, and what is fitted before it."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def test_the_members_weights_are_the_rules_and_another_number_is_refused(bodies:
         Judge(DEFAULT, Rule(weights=(0.5, 0.5))).mean_probabilities(outputs)
 
 
-def test_settling_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) -> None:
-    """Overconfident by plan: every probability ** 3.  After settling, mean confidence and share right agree
+def test_fitting_thresholds_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) -> None:
+    """Overconfident by plan: every probability ** 3.  After fitting, mean confidence and share right agree
     on other bodies."""
     examples = [bodies(seed, noise=3.0) for seed in range(44)]
     # bodies as noisy as these are usual
@@ -121,7 +121,7 @@ def test_settling_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) 
     assert facts["subjects"] == 12 and facts["volumes"] == 24 and facts["curve"]
 
 
-def test_on_the_volumes_it_was_settled_on_confidence_is_right_on_average_odd_bodies_among_them(
+def test_on_the_volumes_it_was_fitted_to_confidence_is_right_on_average_odd_bodies_among_them(
     bodies: Bodies,
 ) -> None:
     """The likeliest logistic model with an intercept predicts as many hits as there are, in sum: of
@@ -304,7 +304,7 @@ def test_a_mouse_is_no_person(bodies: Bodies, mm: float, doubted: bool) -> None:
     assert ("too-small" in codes.split()) == doubted
 
 
-def test_a_set_that_is_rather_another_is_withheld_before_the_bar_is_settled(bodies: Bodies) -> None:
+def test_a_set_that_is_rather_another_is_withheld_before_the_bar_is_chosen(bodies: Bodies) -> None:
     """The promise counts the volumes that are answered, so what a doubt withholds afterwards is withheld in
     it too."""
     few = bodies(0, noise=0.5)
@@ -388,11 +388,11 @@ def test_a_set_is_right_where_it_is_the_set_that_was_labelled(
     assert _is_exact(decision, replace(one, truth=shows[true]), judge) == exact
 
 
-def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies) -> None:
+def test_what_is_fitted_is_what_others_make_of_the_same_answers(bodies: Bodies) -> None:
     """The probability of a set by scikit-learn's logistic regression, of the decisions once slices are
     calibrated, where the least sure span carries all the evidence and the chance itself would get a weight
     below 0, which no calibration allows; the floors by counting: one in twenty of 121 is below the sixth
-    smallest; the curve by the answers as they are settled."""
+    smallest; the curve by the answers as they are graded."""
     rng = np.random.default_rng(0)
     what = fit_reference(
         rng.normal(size=(500, 6)), np.eye(len(DEFAULT.classes), dtype=bool)[rng.integers(0, 7, 500)]
@@ -409,9 +409,9 @@ def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies)
         for one, far in zip(volumes, distances, strict=True)
     ]
     judge = Judge(DEFAULT, Rule(usual_misfit=10.0, usual_roughness=0.99), what)
-    settled, facts, _ = fit_thresholds(judge, volumes, stated_error=0.2, at_risk=0.1, seed=1)
+    fitted, facts, _ = fit_thresholds(judge, volumes, stated_error=0.2, at_risk=0.1, seed=1)
 
-    sliced = replace(judge, rule=replace(judge.rule, beta=settled.rule.beta))
+    sliced = replace(judge, rule=replace(judge.rule, beta=fitted.rule.beta))
     decisions = [decided(sliced, one) for one in volumes]
     sides = logit(
         np.clip(
@@ -431,20 +431,20 @@ def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies)
         LogisticRegression(C=np.inf, tol=1e-10).fit(each, exact) for each in (sides, sides[:, 1:])
     )
     assert 20 < sum(exact) < 100 and both.coef_[0, 0] < 0
-    assert settled.rule.line == pytest.approx(
+    assert fitted.rule.line == pytest.approx(
         (0.0, least.intercept_[0], least.coef_[0, 0]), abs=5e-3
     )
 
     signs = [signs_of(judge, one.outputs, one.stack) for one in volumes]
     assert (
-        settled.rule.least_novelty
+        fitted.rule.least_novelty
         == sorted(sign.value_of(unlike_training.CHECK).volume_p_value for sign in signs)[5]
     )
     assert (
-        settled.rule.least_agreement
+        fitted.rule.least_agreement
         == sorted(sign.value_of(members_disagree.CHECK).mean() for sign in signs)[5]
     )
-    sure = {decided(settled, one).volume_confidence for one in volumes}
+    sure = {decided(fitted, one).volume_confidence for one in volumes}
     assert {point["bar"] for point in facts["curve"]} <= sure and len(facts["curve"]) > 10
 
 
@@ -535,7 +535,7 @@ def test_black_margins_do_not_shift_what_is_seen_in_a_volume_turned_over(bodies:
 
 
 def test_black_margins_teach_nothing_of_how_sure_the_rest_is(bodies: Bodies) -> None:
-    """Padded with black that the networks call pelvis, validation volumes settle confidences as they do
+    """Padded with black that the networks call pelvis, validation volumes calibrate confidences as they do
     without."""
     rng, k = np.random.default_rng(5), len(DEFAULT.classes)
     plain, padded = [], []

@@ -201,7 +201,7 @@ def test_dark_slices_are_looked_at_again_as_those_of_a_volume_asked_about_alone_
 def test_what_reading_noted_is_doubted_in_a_collection_as_in_a_volume_asked_about_alone(
     note: str, code: str
 ) -> None:
-    """The bar is settled on volumes that are not doubted for another reason, as those of predictions."""
+    """The bar is chosen on volumes that are not doubted for another reason, as those of predictions."""
     pack, ensemble = pack_of((9, 12, 12, 12, 12)), ensemble_of("slice")
     pack = replace(
         pack,
