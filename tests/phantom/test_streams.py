@@ -16,8 +16,10 @@ import fovnet.phantom
 from fovnet.phantom.person.traits import Person
 
 ROOM = Path(fovnet.phantom.__file__).parent
-NAMES = {"side": (-1, 1), "segment_index": (0, 1), "side_stream": tuple(range(711, 715))}
-"""Values of the names in what is given to `Person.generator`: sides, thigh and calf, their muscles."""
+NAMES = {"side": (-1, 1), "segment_index": (0, 1), "left_stream": (711, 713)}
+"""Values of the names in what is given to generators: sides, thigh and calf, their left muscles."""
+STREAMS_BY_METHOD = {"generator": (0,), "side_generator": (0, 1)}
+"""What a generator of `Person` adds to the number that it is given: nothing, or 1 for the right."""
 SHARED = {40, 62, 74, 973}
 
 
@@ -26,12 +28,14 @@ def places() -> Iterator[tuple[int, str]]:
     for path in ROOM.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for function in ast.walk(tree):
-            if not isinstance(function, ast.FunctionDef):
+            if not isinstance(function, ast.FunctionDef) or function.name in STREAMS_BY_METHOD:
                 continue
             for call in ast.walk(function):
-                if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "generator":
-                    for place in values_of(call.args[0]):
-                        yield place, f"{path.stem}.{function.name}"
+                if isinstance(call, ast.Call):
+                    method = getattr(call.func, "attr", "")
+                    for addition in STREAMS_BY_METHOD.get(method, ()):
+                        for place in values_of(call.args[0]):
+                            yield place + addition, f"{path.stem}.{function.name}"
 
 
 def values_of(expression: ast.expr) -> Iterator[int]:
@@ -49,7 +53,9 @@ def test_no_two_places_of_the_body_share_a_stream_but_those_of_which_it_is_said(
     assert len(drawing) > 80
     assert {place for place, functions in drawing.items() if len(functions) > 1} == SHARED
     assert all(str(place) in str(Person.generator.__doc__) for place in SHARED)
-    assert min(drawing) > 2, "0, 1 and 2 are the streams of the person, the families and the plans"
+    assert min(drawing) > 2, (
+        "0, 1 and 2 are the streams of the person, the kinds of field and the plans"
+    )
 
 
 @pytest.mark.parametrize("words", [(7,), (7, 1), (7, 1, 2)])

@@ -26,7 +26,7 @@ def paint_axillae(person: Person) -> Paints:
 def _paint_axillary_tail(person: Person, side: int) -> Paints:
     """The tail of the breast on one side (1 right, -1 left) towards its axilla, and the lymph nodes
     there."""
-    rng = person.generator(7330 + (side > 0))
+    rng = person.side_generator(7330, side)
     breasts = draw_bust(person)
     radius_mm = 12.0 + 0.25 * person.fat_mm + 0.004 * breasts.volume_ml
     front_y = 60.0 + 0.5 * person.fat_mm

@@ -174,10 +174,13 @@ def _paint_spinous_process(person: Person, vertebra: Vertebra) -> Paints:
     lamina_y = spine_y(z) - vertebra.half_depth_mm - 16.0
     tip_y = -_plain_back_mm(z) - 0.7 * erector_spinae_bulge_mm(person, z) + 3.0
     half_length_mm = (lamina_y - tip_y) / 2
+    half_height_mm = 6.5
+    drop_mm = 14.0
+    lean_deg = 25.0
     if vertebra.kind == "lumbar":
-        half_height_mm, drop_mm, lean_deg = 10.0, 5.0, 0.0
-    else:
-        half_height_mm, drop_mm, lean_deg = 6.5, 14.0, 25.0
+        half_height_mm = 10.0
+        drop_mm = 5.0
+        lean_deg = 0.0
     if half_length_mm < SHORTEST_PROCESS_MM / 2:
         return
     process = Ellipsoid(

@@ -123,10 +123,9 @@ def plain_liver_solid(person: Person) -> Solid:
     dome_z = liver_dome_height_mm(person)
     cavity = abdominal_cavity_solid(person).shrink(2.0)
     lower_edge_z = dome_z - rng.uniform(150, 185)
+    right_dome, _ = _diaphragm_domes(person)
     right_lobe = (
-        _diaphragm_domes(person)[0].shrink(3.0)
-        & HalfSpace((-0.55, 0.12, -1.0), -lower_edge_z - 0.55 * 110)
-        & cavity
+        right_dome.shrink(3.0) & HalfSpace((-0.55, 0.12, -1.0), -lower_edge_z - 0.55 * 110) & cavity
     )
     left_axes = (72 * rng.uniform(0.8, 1.15), 36.0, 38.0)
     left_lobe = Ellipsoid((-14.0, 44.0, dome_z - 62), left_axes, (0.0, 14.0, 8.0)) & cavity
@@ -150,8 +149,9 @@ def paint_varied_liver(person: Person) -> Paints:
     medial_face_slope = rng.uniform(0.45, 0.75)
     if person.organ_heights.liver_height_mm is not None:
         lower_edge_z = dome_z - person.organ_heights.liver_height_mm
+    right_dome, _ = _diaphragm_domes(person)
     right_lobe = (
-        _diaphragm_domes(person)[0].shrink(3.0)
+        right_dome.shrink(3.0)
         & HalfSpace((-lower_edge_slope, 0.12, -1.0), -lower_edge_z - lower_edge_slope * 110)
         & cavity
     )

@@ -8,6 +8,8 @@ to 4 in diameter, the superior sagittal sinus 6 to 10.
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from fovnet.phantom.anatomy.brain import (
@@ -282,14 +284,12 @@ def _paint_arteries(person: Person) -> Paints:
     millimetres between people."""
     rng = person.generator(58)
     calibre_factor = rng.uniform(0.85, 1.25)
-    for written_points, artery_radii in (BASILAR, *ARTERIES):
-        for side in (1, -1):
-            if side < 0 and written_points is BASILAR[0]:
-                continue
-            artery_points = np.array(written_points, dtype=float) * (side, 1, 1)
-            artery_points[1:-1] += rng.normal(0, 1.2, artery_points[1:-1].shape)
-            artery = tube(artery_points, calibre_factor * np.asarray(artery_radii), step_mm=6)
-            yield paint_detail(artery, "arterial blood", replaced_tissues=REPLACED_BY_VESSELS)
+    both_sides = product(ARTERIES, (1, -1))
+    for (written_points, artery_radii), side in ((BASILAR, 1), *both_sides):
+        artery_points = np.array(written_points, dtype=float) * (side, 1, 1)
+        artery_points[1:-1] += rng.normal(0, 1.2, artery_points[1:-1].shape)
+        artery = tube(artery_points, calibre_factor * np.asarray(artery_radii), step_mm=6)
+        yield paint_detail(artery, "arterial blood", replaced_tissues=REPLACED_BY_VESSELS)
 
 
 def _paint_sinuses(inner_skull: Vault) -> Paints:

@@ -94,7 +94,7 @@ def breast_dome(person: Person, side: int) -> BreastSolid:
     usual_size = rng.lognormal(0.05, 0.3) + 0.012 * (person.fat_mm - 15)
     size_factor = float(np.clip(usual_size, 0.45, 2.3))
     taper_power, tip_power, sag_share = rng.uniform((1.5, 0.85, 0.0), (3.0, 1.35, 1.0)).tolist()
-    size_factor = size_factor * person.generator(72 + (side > 0)).uniform(0.93, 1.07)
+    size_factor = size_factor * person.side_generator(72, side).uniform(0.93, 1.07)
     if person.age < BREAST_GROWTH_YEARS:
         size_factor = 0.25
     width_factor = size_factor**0.38
@@ -256,7 +256,7 @@ def _paint_individual_structure(person: Person) -> Paints:
         dome = breast_shape(person, side)
         yield from gland.paint_gland_strands(person, side)
         yield from _paint_nipple(dome)
-        yield from _paint_veins(dome, person.generator(7327 + (side > 0)))
+        yield from _paint_veins(dome, person.side_generator(7327, side))
 
 
 def _paint_nipple(dome: BreastSolid) -> Paints:

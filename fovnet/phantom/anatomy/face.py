@@ -27,19 +27,13 @@ FACIAL_FAT = "intermuscular fat"
 
 FACE_MUSCLES = (
     ((54.0, 26.0, 1572.0), (6.0, 20.0, 33.0), (0.0, 4.0, -10.0)),  # masseter
-    (
-        (49.0, 34.0, 1606.0),
-        (6.0, 15.0, 24.0),
-        (0.0, 0.0, -10.0),
-    ),  # temporalis, towards the mandible
+    # temporalis, towards the mandible
+    ((49.0, 34.0, 1606.0), (6.0, 15.0, 24.0), (0.0, 0.0, -10.0)),
     ((36.0, 20.0, 1570.0), (8.5, 17.0, 29.0), (0.0, 16.0, 10.0)),  # medial pterygoid
     ((32.0, 28.0, 1601.0), (16.0, 14.0, 10.0), (0.0, 0.0, -30.0)),  # lateral pterygoid
     ((40.0, 58.0, 1570.0), (4.5, 24.0, 21.0), (0.0, 0.0, 22.0)),  # buccinator
-    (
-        (36.0, 80.0, 1588.0),
-        (13.0, 4.0, 22.0),
-        (0.0, 0.0, -30.0),
-    ),  # levator labii superioris, zygomaticus
+    # levator labii superioris, zygomaticus
+    ((36.0, 80.0, 1588.0), (13.0, 4.0, 22.0), (0.0, 0.0, -30.0)),
     ((19.0, 20.0, 1585.0), (7.0, 11.0, 15.0), (0.0, 0.0, 0.0)),  # tensor and levator veli palatini
     ((42.0, -2.0, 1530.0), (6.5, 20.0, 72.0), (20.0, 13.0, 0.0)),  # sternocleidomastoid
     ((9.0, 56.0, 1531.0), (5.5, 24.0, 4.0), (8.0, 0.0, 0.0)),  # digastric, anterior belly
@@ -53,7 +47,6 @@ MIDLINE_MUSCLES = (
     Ellipsoid((0.0, 54.0, 1545.0), (11.0, 29.0, 7.0)),  # genioglossus and geniohyoid
 )
 """Muscles in the midline."""
-
 
 TONGUE = Ellipsoid((0.0, 44.0, 1556.0), (24.0, 34.0, 21.0), (14.0, 0.0, 0.0))
 

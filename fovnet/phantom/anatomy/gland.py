@@ -185,7 +185,7 @@ def draw_gland(person: Person, side: int, pectoral_front: PectoralFront) -> Glan
     """The gland of one breast of a woman with individually shaped breasts, with her share of
     gland."""
     rng = person.generator(7320)
-    side_rng = person.generator(7321 + (side > 0))
+    side_rng = person.side_generator(7321, side)
     breasts = draw_bust(person)
     kind = GLAND_KINDS[rng.choice(len(GLAND_KINDS), p=[kind.share for kind in GLAND_KINDS])]
     varied_weights = GlandWeights(*(np.array(kind.weights) * rng.uniform(0.75, 1.3, 4)).tolist())
@@ -219,7 +219,7 @@ def draw_gland(person: Person, side: int, pectoral_front: PectoralFront) -> Glan
 def paint_gland_strands(person: Person, side: int) -> Paints:
     """Ligaments and ducts of one breast: 8 to 55 winding strands from behind the nipple to the skin
     and the chest, 1.2 to 3 mm thick."""
-    rng = person.generator(7323 + (side > 0))
+    rng = person.side_generator(7323, side)
     breast = breast_shape(person, side)
     strand_count = person.generator(7325).integers(8, 56)
     thickness_factor = person.generator(7326).uniform(0.6, 1.3)

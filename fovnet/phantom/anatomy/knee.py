@@ -77,7 +77,6 @@ KNEE_TENDONS_AND_NERVES: tuple[tuple[tuple[Point, ...], float, str], ...] = (
 """Tendons, ligaments and nerves at the right knee and the vein under its skin: points and radius,
 mm, and tissue."""
 
-
 TIBIA_OUTLINE = (
     (398.0, 96.0, 7.0, 18.0, 19.0, 19.0, 17.0),
     (420.0, 97.0, 2.0, 27.0, 27.0, 28.0, 19.0),
@@ -214,11 +213,14 @@ def _paint_signs_of_age(person: Person, side: int) -> Paints:
     168:679; Altman & Gold (2007), Osteoarthritis Cartilage 15:A1.
     """
     ellipsoid = partial(leg_ellipsoid, person)
-    rng = person.generator(611 + (side > 0))
+    rng = person.side_generator(611, side)
     marrow_dice, damage = rng.random(2).tolist()
     patch_phases = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
     oedema_mm = rng.uniform(4, 13)
-    red_marrow_share = float(np.clip(1.3 - 0.03 * person.age + 0.25 * person.is_female, 0.0, 0.9))
+    usual_share = 1.3 - 0.03 * person.age
+    if person.is_female:
+        usual_share += 0.25
+    red_marrow_share = float(np.clip(usual_share, 0.0, 0.9))
     if marrow_dice < red_marrow_share:
         metaphysis = ellipsoid((102, 2, 585), (40, 36, 55))
         patches = Sheets(

@@ -73,13 +73,13 @@ def paint_leg_fat_planes(person: Person, outline: Outline, side: int) -> Paints:
     ):
         # the muscles of a person are the same on both sides, but for small shifts
         common_rng = person.generator(710 + 10 * segment_index)
-        side_stream = 711 + 2 * segment_index + (side > 0)
-        side_rng = person.generator(side_stream)
+        left_stream = 711 + 2 * segment_index
+        side_rng = person.side_generator(left_stream, side)
         common_muscles = [_vary_muscle(muscle, common_rng, 0.045) for muscle in muscles.values()]
         varied_muscles = []
         for muscle in common_muscles:
             if not person.is_placed_exactly:  # recipes before 16: all muscles moved alike
-                side_rng = person.generator(side_stream)
+                side_rng = person.side_generator(left_stream, side)
             varied_muscles.append(_vary_muscle(muscle, side_rng, 0.03))
         side_outline = place_solid(outline, side)
         planes = FatPlanes(side_outline, side, heights, tuple(varied_muscles), thickness_mm)

@@ -141,9 +141,11 @@ def draw_leg_mass(person: Person) -> MassPlace | None:
     rng = person.generator(786)
     if rng.random() > LEG_MASS_SHARE:
         return None
-    segment, largest_mm = "calf", 100.0
+    segment = "calf"
+    largest_mm = 100.0
     if rng.random() < 0.75:
-        segment, largest_mm = "thigh", 150.0
+        segment = "thigh"
+        largest_mm = 150.0
     middle_mm = _draw_site_point(segment, person, rng)
     diameter_mm = float(np.exp(rng.uniform(np.log(30.0), np.log(largest_mm))))
     return MassPlace(segment, middle_mm, diameter_mm)
@@ -224,9 +226,11 @@ def paint_sarcoma(mass: Lobed, diameter_mm: float, rng: np.random.Generator) -> 
     On T2-weighted images its watery part is four to six times as bright as muscle.
     """
     tissues_around = tuple(tissue for tissue in SOFT_TISSUES if tissue != "skin")
-    main_tissue, lobule_tissue = "tumour", "watery tumour"
+    main_tissue = "tumour"
+    lobule_tissue = "watery tumour"
     if rng.random() < 0.65:
-        main_tissue, lobule_tissue = lobule_tissue, main_tissue
+        main_tissue = "watery tumour"
+        lobule_tissue = "tumour"
     mass_core = mass.shrink(2.0)  # within the capsule
     yield paint_detail(mass, "muscle", replaced_tissues=tissues_around)
     yield paint_detail(mass_core, main_tissue, replaced_tissues="muscle")
@@ -272,9 +276,11 @@ def _draw_site_point(site_name: str, person: Person, rng: np.random.Generator) -
         _, y, z = HEMISPHERE_MIDDLE_MM
         return side * (12 + 38 * abs(share_x)), y + 55 * share_y, z + 38 * share_z
     if site_name in ("thigh", "calf"):
-        z, y = 690 + 140 * share_z, 50 * share_y
+        z = 690 + 140 * share_z
+        y = 50 * share_y
         if site_name == "calf":
-            z, y = 300 + 110 * share_z, y - 20
+            z = 300 + 110 * share_z
+            y -= 20
         (right_point,) = limbs.place_leg_points(person, ((97 + 50 * share_x, y, z),))
         return mirror_point(right_point, side)
     if site_name == "breast":

@@ -45,7 +45,10 @@ def paint_lesser_pelvis(person: Person) -> Paints:
         _paint_bladder,
     ):
         yield from paint_part(person)
-    yield from _paint_female_organs(person) if person.is_female else _paint_male_organs(person)
+    if person.is_female:
+        yield from _paint_female_organs(person)
+    else:
+        yield from _paint_male_organs(person)
 
 
 @on_both_sides

@@ -190,7 +190,8 @@ def leg_ellipsoid(
     squareness: float = 0.0,
 ) -> Ellipsoid:
     """An ellipsoid whose centre is a written point of the right leg, moved as the person's leg is."""
-    return Ellipsoid(place_leg_points(person, (centre,))[0], semi_axes, turn_deg, squareness)
+    (placed_centre,) = place_leg_points(person, (centre,))
+    return Ellipsoid(placed_centre, semi_axes, turn_deg, squareness)
 
 
 def leg_tube(person: Person, points: tuple[Point, ...], radii: ArrayLike) -> Tube:

@@ -158,7 +158,7 @@ def _paint_shoulder_surface(person: Person) -> Paints:
 def _paint_axilla(person: Person, side: int) -> Paints:
     """The right axilla: fat between the pectoral muscles, scapula and ribs, with lymph nodes,
     vessels and nerves; fat and nodes are drawn for the side that is given."""
-    rng = person.generator(940 + (side > 0))
+    rng = person.side_generator(940, side)
     width_mm = 6.0 + 0.3 * min(person.fat_mm, 30.0) + rng.uniform(0, 5)
     axillary_fat = _shoulder_ellipsoid(
         person, (146, -2, 1366), (width_mm + 8, 22 + 0.3 * width_mm, 46), (0, -14, 24)
@@ -322,7 +322,7 @@ def _paint_shoulder_joint(person: Person, side: int) -> Paints:
     """The right shoulder joint: glenoid cavity with its labrum, humeral head with two tubercles and
     the scar of the growth plate, joint fluid; fluid and marrow are drawn for the side that is
     given."""
-    rng = person.generator(942 + (side > 0))
+    rng = person.side_generator(942, side)
     ellipsoid = partial(_shoulder_ellipsoid, person)
     fluid_mm = rng.uniform(0.3, 1.2) + 0.015 * max(person.age - 50, 0)
     has_red_marrow = rng.random() < 0.9 - 0.008 * person.age

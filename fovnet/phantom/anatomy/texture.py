@@ -35,7 +35,6 @@ BUTTOCK_MUSCLES: MuscleCentres = (
 # fmt: on
 """The septa lie half way between these middles."""
 
-
 THINNEST_STREAKS = 0.025
 """Thinner streaks of fat are invisible at the same cost."""
 

@@ -231,7 +231,7 @@ def draw_bust(person: Person) -> Bust:
 def draw_volume_ml(person: Person, side: int) -> float:
     """Volume of one breast, by side: 1 right, -1 left.  Most women's differ by a tenth, some by
     half."""
-    rng = person.generator(7302 + (side > 0))
+    rng = person.side_generator(7302, side)
     log_sd = 0.35
     if rng.random() < 0.85:
         log_sd = 0.08
@@ -244,7 +244,7 @@ def breast_shape(person: Person, side: int) -> BreastShape:
     """One breast of a woman with breasts of her own shape, under its skin and of her volume for that
     side: 1 right, -1 left."""
     common_shape = _common_shape(person)
-    rng = person.generator(7304 + (side > 0))
+    rng = person.side_generator(7304, side)
     _, y, z = common_shape.base
     half_width, half_height = common_shape.half_size_mm
     length_factor, height_factor, outward_factor, lean_factor = (

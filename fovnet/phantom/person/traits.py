@@ -115,11 +115,18 @@ class Person:
 
         Place 0 is the stream of the person as a whole: keys are padded with zeros.  Three numbers
         serve two places each, which draw the same numbers: 40 the fat about the kidneys and the
-        right arm, 74 hanging breasts and the trabeculae of the right ventricle, 973 the gaps
+        left arm, 74 hanging breasts and the trabeculae of the right ventricle, 973 the gaps
         between flat muscles and the borders of regions.  No effect was found, and other numbers
         would make other people.  62 is the prostate of men and the uterus of women.
         """
         return np.random.default_rng([*self.seed, detail])
+
+    def side_generator(self, detail: int, side: int) -> np.random.Generator:
+        """As `generator`, for one side of the body: `detail` is that of the left one (-1), the next
+        number that of the right one (1)."""
+        if side > 0:
+            detail += 1
+        return self.generator(detail)
 
 
 MISSING_PROBABILITIES = {

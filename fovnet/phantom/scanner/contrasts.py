@@ -116,7 +116,6 @@ UNUSUAL_SEQUENCES: tuple[PulseSequence, ...] = (
 )
 """Sequences that are rare in whole-body studies and found in archives."""
 
-
 PREPARED_SEQUENCES: tuple[PulseSequence, ...] = (
     PulseSequence(
         "MPRAGE", "magnetisation prepared", 2200, 3.2, ti_ms=930, flip_deg=8, fat_mode="half"

@@ -159,7 +159,6 @@ AIR = 0
 
 _LABEL_BY_NAME = {tissue.name: index for index, tissue in enumerate(TISSUES)}
 
-
 DARK_PD = 0.05
 """Tissues with lower proton density, air and gas, stay black in every contrast."""
 
