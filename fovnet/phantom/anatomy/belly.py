@@ -29,7 +29,7 @@ REPLACED_BY_BOWEL = ("visceral fat", "bowel wall", "bowel fluid", "stool")
 it."""
 
 LIVER_DOME_MM = 1270.0
-"""Top of the liver in the written anatomy at `lowered_mm` 0."""
+"""Top of the liver in the written anatomy, at a `Person.diaphragm_drop_mm` of 0."""
 
 
 def liver_dome_height_mm(person: Person) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fovnet.phantom.anatomy.belly import LIVER_DOME_MM
 from fovnet.phantom.anatomy.layers import (
     Layer,
     LoftRow,
@@ -133,15 +134,12 @@ def _paint_diaphragm_under_heart(person: Person) -> Paints:
     below, between the two domes."""
     low_corner, _ = plain_left_ventricle(person).box
     lowest_of_heart_z = float(low_corner[2])
-    top_z = min(lowest_of_heart_z + 7.0, LIVER_TOP_MM - 6.0 - person.diaphragm_drop_mm)
+    # no part of the liver is drawn above its dome
+    top_z = min(lowest_of_heart_z + 7.0, LIVER_DOME_MM - 6.0 - person.diaphragm_drop_mm)
     central_tendon = Ellipsoid((-16.0, 26.0, top_z - 46.0), (66.0, 62.0, 46.0))
     replaced_tissues = ("visceral fat", "lung", "muscle")
     yield paint(central_tendon, "muscle", Layer.CAVITY, replaced_tissues=replaced_tissues)
     yield paint(central_tendon.shrink(3.0), "liver", Layer.ORGAN, replaced_tissues=replaced_tissues)
-
-
-LIVER_TOP_MM = 1270.0
-"""Top of the liver at `lowered_mm` 0, as in `belly`; no part of the liver may be drawn above."""
 
 
 def paint_pectoral_fat_plane(person: Person) -> Paints:

@@ -42,16 +42,16 @@ RIGHT = "right"
 class SurfaceBall(NamedTuple):
     """A ball at the surface of the brain.
 
-    x, y, z    its direction from the middle
-    radius_mm  its size
-    is_left    whether it is left, not removed
+    x, y, z     its direction from the middle
+    radius_mm   its size
+    is_left_in  whether it is wrongly left, not removed
     """
 
     x: float
     y: float
     z: float
     radius_mm: float
-    is_left: bool
+    is_left_in: bool
 
     def find_voxels(self, brain_mask: Bools, offsets_mm: tuple[Floats, Floats, Floats]) -> Bools:
         """(i, j, k) the voxels in the ball, whose centre is the farthest voxel of the brain in its
@@ -128,7 +128,7 @@ class Stripping:
             offsets = (x - centre_x, y - centre_y, z - centre_z)
             is_in_ball = ball.find_voxels(brain_mask, offsets)
             is_kept = is_kept & ~is_in_ball
-            if ball.is_left:
+            if ball.is_left_in:
                 is_kept = is_kept | is_in_ball
         return is_kept
 
@@ -163,9 +163,9 @@ def draw_stripping(rng: np.random.Generator) -> Stripping:
 def _draw_ball(rng: np.random.Generator) -> SurfaceBall:
     """A ball at the surface; those wrongly left are mostly at the base and in front, near eyes and
     neck."""
-    is_left = rng.random() < 0.55
+    is_left_in = rng.random() < 0.55
     direction = rng.normal(0, 1, 3)
-    if is_left:
+    if is_left_in:
         direction += np.array([0.0, 0.7, -0.9])
     x, y, z = (direction / np.linalg.norm(direction)).tolist()
-    return SurfaceBall(x, y, z, rng.uniform(9, 28), is_left)
+    return SurfaceBall(x, y, z, rng.uniform(9, 28), is_left_in)

@@ -91,7 +91,7 @@ class Outline(Stack):
 
 
 Oval = tuple[float, float, float, float]
-"""Centre and half widths of a muscle in its compartment, in the units of `Outline.within`; +x is
+"""Centre and half widths of a muscle in its compartment, in the units of `Outline.relative_position`; +x is
 towards the outer side."""
 
 

@@ -5,7 +5,7 @@
     box       (2, 3) lowest and highest corner in mm, never smaller than the shape
 
 An anatomy is a list of solids painted one over the other, so a solid needs no surface, mesh or
-distance, only `inside`.
+distance, only `contains`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Solids that give a tissue inner structure: thin winding sheets, and the walls between
 neighbouring bundles.
 
-They fill a region and are meant to be painted `over` one tissue; only voxels of that tissue are
+They fill a region and are meant to replace one tissue; only voxels of that tissue are
 tested.
 """
 
@@ -82,7 +82,7 @@ class Sheets(Filling):
 
 @dataclass(frozen=True)
 class Shells(Filling):
-    """Layers `thick_mm` thick at `depths_mm` under the surface of a loft, within a box."""
+    """Layers `thickness_mm` thick at `depths_mm` under the surface of a loft, within a box."""
 
     surface: Loft
     depths_mm: tuple[float, ...]
@@ -106,7 +106,7 @@ class Shells(Filling):
 
 @dataclass(frozen=True)
 class Walls(Solid):
-    """The walls, `thick_mm` thick, between bundles: every point belongs to the bundle whose line is
+    """The walls, `thickness_mm` thick, between bundles: every point belongs to the bundle whose line is
     nearest at its height.
 
     Lines are given by points (x, y, z) in ascending z and sampled every 2 mm along z; the walls lie

@@ -80,7 +80,7 @@ class Borders:
         return self.shoulder_rise_mm * float(np.clip(rise_share, 0.0, 1.0))
 
 
-def draw_borders(female: bool, rng: np.random.Generator) -> tuple[Borders, float]:
+def draw_borders(rng: np.random.Generator, *, is_female: bool) -> tuple[Borders, float]:
     """The borders of a person, and `Morph.ischium_rise_mm`.
 
     Shoulders: supine, the clavicle is more elevated and lies higher than upright (Matsumura et al.
@@ -100,7 +100,7 @@ def draw_borders(female: bool, rng: np.random.Generator) -> tuple[Borders, float
     """
     shoulder_rise_mm = clip_normal(rng, SHOULDERS_MM, SHOULDERS_SD_MM, *SHOULDERS_RANGE_MM)
     mean_ischium_mm = MEN_HIP_TO_ISCHIUM_MM
-    if female:
+    if is_female:
         mean_ischium_mm = WOMEN_HIP_TO_ISCHIUM_MM
     hip_to_ischium_mm = clip_normal(
         rng, mean_ischium_mm, HIP_TO_ISCHIUM_SD_MM, *HIP_TO_ISCHIUM_RANGE_MM

@@ -44,8 +44,8 @@ class CrossSections:
 
     @cached_property
     def _table(self) -> NDArray[np.float64]:
-        """(4, n) heights every 5 mm, and interpolated wide, deep and lens; the last rows are
-        neutral."""
+        """(4, n) heights every 5 mm, and interpolated width factors, depth factors and lens depths;
+        the last columns are neutral."""
         z = np.arange(LEVELS_MM[0], LEVELS_MM[-1] + 3 * STEP_MM, STEP_MM)
         interpolator = PchipInterpolator(
             LEVELS_MM, np.stack([self.width_factors, self.depth_factors, self.lens_depths], axis=1)
@@ -68,7 +68,7 @@ class CrossSections:
 
     @property
     def largest_factors(self) -> tuple[float, float]:
-        """The largest of wide and of deep, at any height, without the lens."""
+        """The largest width factor and depth factor, at any height, without the lens."""
         return max(self.width_factors), max(self.depth_factors)
 
     def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:

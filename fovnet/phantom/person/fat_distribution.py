@@ -135,16 +135,16 @@ LARGEST_ADDITION_MM = 30.0  # largest addition of a factor at the waist
 
 
 def draw_figure(
-    female: bool, fat_mm: float, belly_mm: float, prone: bool, rng: np.random.Generator
+    fat_mm: float, belly_mm: float, rng: np.random.Generator, *, is_female: bool, is_prone: bool
 ) -> Figure | None:
     """A figure for a person of that sex, fat at the waist and belly; None for one person in four,
     who is plain."""
     if rng.random() > FIGURE_SHARE:
         return None
-    regions = _draw_region_factors(female, rng)
+    regions = _draw_region_factors(rng, is_female=is_female)
     # a rounder trunk would not contain the lungs and the iliac wings
     squareness = rng.uniform(0.15, 0.65)
-    rolls = _draw_rolls(fat_mm, belly_mm, prone, rng)
+    rolls = _draw_rolls(fat_mm, belly_mm, rng, is_prone=is_prone)
     draw_factors = partial(_draw_factors, rng, fat_mm)
     side_factors = draw_factors(regions.mean_side_factors)
     front_most_mm = min(LARGEST_ADDITION_MM, 500 / fat_mm)
@@ -168,7 +168,7 @@ def draw_figure(
         apron_mm=rolls.apron_mm,
         blade_roll_mm=rolls.blades_mm,
     )
-    if prone:
+    if is_prone:
         return figure
     return replace(figure, sag_mm=rng.uniform(0.0, 1.2) * min(fat_mm, 28.0))
 
@@ -225,10 +225,10 @@ class RegionFactors(NamedTuple):
         ]
 
 
-def _draw_region_factors(female: bool, rng: np.random.Generator) -> RegionFactors:
+def _draw_region_factors(rng: np.random.Generator, *, is_female: bool) -> RegionFactors:
     """The factors of one of FACTORS_BY_KIND, more or less developed, and that of the chest."""
     kind_shares = MEN_KIND_SHARES
-    if female:
+    if is_female:
         kind_shares = WOMEN_KIND_SHARES
     kind_factors = list(FACTORS_BY_KIND.values())[rng.choice(len(FACTORS_BY_KIND), p=kind_shares)]
     developed_factors = np.asarray(kind_factors) ** rng.uniform(0.4, 1.3)
@@ -269,13 +269,15 @@ class Rolls(NamedTuple):
     blades_mm: float
 
 
-def _draw_rolls(fat_mm: float, belly_mm: float, prone: bool, rng: np.random.Generator) -> Rolls:
+def _draw_rolls(
+    fat_mm: float, belly_mm: float, rng: np.random.Generator, *, is_prone: bool
+) -> Rolls:
     """The rolls of a person with that much fat at the waist and that belly."""
     roll_dice = rng.uniform((0, 0, 0, 0), (1, 1, 1, 1))
     sizes = rng.uniform((5, 0.25, 0.3, 5), (13, 1.0, 1.0, 14))
     sizes[roll_dice >= _roll_shares(fat_mm, belly_mm)] = 0.0
     hip_size, loin_size, apron_size, blade_size = sizes.tolist()
-    if prone:
+    if is_prone:
         loin_size = 0.0
     fat_factor = min(fat_mm / 20, 1.6)
     return Rolls(

@@ -85,7 +85,7 @@ class Morph:
         return np.stack([z, self._with_raised_ischium(self._anatomy_by_height(z))])
 
     def _with_raised_ischium(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Written heights of those with the ischium raised by `ischium_mm`."""
+        """Written heights of those with the ischium raised by `ischium_rise_mm`."""
         if not self.ischium_rise_mm:
             return z
         shin_z, knee_z, ischium_z, hip_z, crest_z, loin_z = RAISED_BETWEEN_MM

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from fovnet.phantom.geometry.solids import Floats, Point
 
 CORE_SHARE = 0.35
-"""S: width of the mass as painted in the anatomy, as a share of its width in the body."""
+"""s: width of the mass as painted in the anatomy, as a share of its width in the body."""
 REACH_RADII = 4.0  # R from the axis beyond which nothing moves
 
 # of people, those with one in a leg, the reason for a tenth of the collection's scans of legs

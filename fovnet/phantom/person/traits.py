@@ -104,7 +104,7 @@ class Person:
         return self.breath_drop_mm - self.borders.diaphragm_rise_mm
 
     def leg_offset_mm(self, z: float) -> float:
-        """Lateral offset of a leg at a written height: 0 at the hip, `spread_mm` at the ankle, more
+        """Lateral offset of a leg at a written height: 0 at the hip, `ankle_offset_mm` at the ankle, more
         with fat thighs."""
         return (self.ankle_offset_mm + 0.35 * max(0.0, self.fat_mm - 10)) * float(
             np.clip((900 - z) / 820, 0, 1)
@@ -242,8 +242,9 @@ def _with_organ_heights(person: Person) -> Person:
 def _with_borders(person: Person) -> Person:
     """The person with the shoulders of someone who lies, and borders that vary as they do between
     people."""
-    borders, ischium_mm = draw_borders(person.is_female, person.generator(973))
-    return replace(person, borders=borders, morph=replace(person.morph, ischium_rise_mm=ischium_mm))
+    borders, ischium_rise_mm = draw_borders(person.generator(973), is_female=person.is_female)
+    morph = replace(person.morph, ischium_rise_mm=ischium_rise_mm)
+    return replace(person, borders=borders, morph=morph)
 
 
 def _with_cross_sections(person: Person) -> Person:
@@ -392,7 +393,9 @@ def _with_figure(person: Person, may_be_flat: bool) -> Person:
     higher above the table, by a part of it.
     """
     rng = person.generator(96)
-    figure = draw_figure(person.is_female, person.fat_mm, person.belly_mm, person.is_prone, rng)
+    figure = draw_figure(
+        person.fat_mm, person.belly_mm, rng, is_female=person.is_female, is_prone=person.is_prone
+    )
     if figure is None:
         return person
     mean_log_breadth = 0.0
