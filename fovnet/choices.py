@@ -20,6 +20,6 @@ RankingLoss = Literal["list", "pair", "net", "point"]
 RankingWeight = Literal["log", "inverse", "linear", "one"]
 RankingAcquisition = Literal["log-ei", "thompson", "mean-rank"]
 # what a search spends on a training: `search.spend.schedule`
-Spending = Literal["full", "hyperband", "asha"]
+SpendKind = Literal["full", "hyperband", "asha"]
 # kinds of DICOM series that are set aside, and read on request: `volume.dicom.triage`
 IncludableSeries = Literal["localizer", "derived", "phase", "single", "repeat", "animal"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from fovnet.acts.pricing import configured_speed, price_space
 from fovnet.acts.search_space import polling_of, search_space, start_configuration
@@ -34,7 +34,7 @@ from fovnet.search.prior import Prior, read_prior
 from fovnet.search.search import Search
 from fovnet.search.space import Space
 from fovnet.search.spend.envelope import Envelope
-from fovnet.search.spend.schedule import FULL, Kind, Schedule
+from fovnet.search.spend.schedule import FULL, Schedule
 from fovnet.volume.collection.pack import Pack
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ def _schedule_of(settings: Settings) -> Schedule:
     if search_settings.way_to_spend == "full":
         return FULL
     return Schedule(
-        kind=cast("Kind", search_settings.way_to_spend),
+        kind=search_settings.way_to_spend,
         epochs=training_settings.epochs,
         eta=search_settings.eta,
         least=search_settings.least_epochs,

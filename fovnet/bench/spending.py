@@ -11,9 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
+from fovnet.choices import SpendKind
 from fovnet.search.methods import METHODS
 from fovnet.search.spend.ledger import Begin, GoOn, Ledger, Move, Spend, sort_best_first
-from fovnet.search.spend.schedule import Kind, Schedule
+from fovnet.search.spend.schedule import Schedule
 from fovnet.search.spend.spends import SPENDS
 
 ONE_EPOCH = "one-epoch"
@@ -45,14 +46,14 @@ class ReplaySpending:
         way_of_method = self.way_of(method)
         if way_of_method == ONE_EPOCH:
             return Schedule("asha", epochs, max(2, epochs))
-        return Schedule(cast(Kind, way_of_method), epochs, self.eta, self.least, self.reuse)
+        return Schedule(cast(SpendKind, way_of_method), epochs, self.eta, self.least, self.reuse)
 
     def make_spend(self, method: str, budget: int) -> Spend:
         """The policy that spends so many epochs in all."""
         way_of_method = self.way_of(method)
         if way_of_method == ONE_EPOCH:
             return spend_one_epoch(budget)
-        return SPENDS[cast(Kind, way_of_method)]
+        return SPENDS[cast(SpendKind, way_of_method)]
 
 
 METHODS_OWN_SPENDING = ReplaySpending()

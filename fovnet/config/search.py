@@ -29,7 +29,7 @@ from fovnet.choices import (
     RankingAcquisition,
     RankingLoss,
     RankingWeight,
-    Spending,
+    SpendKind,
     Targets,
 )
 from fovnet.config.numbers import Level
@@ -169,7 +169,7 @@ class Search(Section):
     lead: float = Field(0.15, ge=0, le=1)
     initial: PositiveInt | None = None
     candidates: Candidates = 24
-    spend: Spending | None = None
+    spend: SpendKind | None = None
     eta: int = 3
     least_epochs: PositiveInt = 1
     reuse: bool = True
@@ -215,7 +215,7 @@ class Search(Section):
         return bool(getattr(self, key) != type(self).model_fields[key].default)
 
     @property
-    def way_to_spend(self) -> str:
+    def way_to_spend(self) -> SpendKind:
         """The way to spend, named or the method's own."""
         if self.spend:
             return self.spend

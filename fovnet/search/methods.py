@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from fovnet.choices import SpendKind
 from fovnet.search.look.a_mads import choose_by_a_mads
 from fovnet.search.look.ensemble import choose_by_ensemble
 from fovnet.search.look.entropic import (
@@ -26,7 +27,6 @@ from fovnet.search.look.rgpe import choose_by_taught_processes
 from fovnet.search.look.tpe import STARTUPS, choose_by_parzen
 from fovnet.search.look.uniform import choose_uniformly
 from fovnet.search.look.view import Look
-from fovnet.search.spend.schedule import Kind
 
 
 class Method(NamedTuple):
@@ -34,7 +34,7 @@ class Method(NamedTuple):
     goes with any."""
 
     look: Look
-    spend: Kind = "full"
+    spend: SpendKind = "full"
 
 
 METHODS: Mapping[str, Method] = {

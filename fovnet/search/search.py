@@ -242,16 +242,16 @@ def propose_slot(
         )
     if isinstance(next_move, GoOn):
         choice = Choice(earlier[next_move.slot].row)
-        return proposal_for(search, earlier, sight.slots, next_move, choice)
+        return make_proposal(search, earlier, sight.slots, next_move, choice)
     if not earlier:
-        return proposal_for(search, earlier, sight.slots, next_move, Choice(search.first_row))
+        return make_proposal(search, earlier, sight.slots, next_move, Choice(search.first_row))
     stopped_slot_by_row = {entry.row: entry.slot for entry in next_move.stopped_entries}
     is_free_row[list(stopped_slot_by_row)] = True
     choice = _choose_row(search, earlier, sight, is_free_row)
     if choice.row in stopped_slot_by_row:
         stopped_slot = stopped_slot_by_row[choice.row]
         next_move = GoOn(stopped_slot, next_move.bracket, next_move.rung)
-    return proposal_for(search, earlier, sight.slots, next_move, choice)
+    return make_proposal(search, earlier, sight.slots, next_move, choice)
 
 
 def _sight_of_slot(
@@ -306,7 +306,7 @@ def count_rows_begun(earlier: Sequence[Proposal]) -> int:
     return sum(proposal.continued_slot is None for proposal in earlier)
 
 
-def proposal_for(
+def make_proposal(
     search: Search, earlier: Sequence[Proposal], slots: SlotsInSight, move: Move, choice: Choice
 ) -> Proposal:
     """The proposal of a move: all that follows from it, the choice of a row, and what the slot has
@@ -384,7 +384,7 @@ def is_possible(search: Search, earlier: Sequence[Proposal], proposal: Proposal)
             return False
         move = GoOn(proposal.continued_slot, proposal.bracket, proposal.rung)
     choice = Choice(proposal.row, proposal.forecast, proposal.step)
-    return proposal_for(search, earlier, slots, move, choice) == proposal
+    return make_proposal(search, earlier, slots, move, choice) == proposal
 
 
 def _may_follow(

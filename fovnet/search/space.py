@@ -1,8 +1,10 @@
 """The space of configurations: a finite table of rows.
 
-    M     rows           d  axes           D  columns of the unit cube, D = d unless a category has more than
-        two levels
+    M     rows
+    d     axes
+    D     columns of the unit cube, D = d unless a category has more than two levels
     rows  (M, d) int64, the level of each axis, counted from 0
+
 Search methods use rows and the unit cube; only the training uses the configuration itself.
 """
 
@@ -171,20 +173,18 @@ class Space:
     def scales(self) -> Scales:
         """The parametrisation of the columns' lengthscales; categories with the same levels share
         those of the levels."""
-        category_levels = {axis.levels: 0 for axis in self.axes if axis.columns.shape[1] > 1}
-        first_scale_by_levels = {}
+        scales_by_levels: dict[tuple[Level, ...], NDArray[Any]] = {}
         scale_count = 0
-        for levels in category_levels:
-            first_scale_by_levels[levels] = scale_count
-            scale_count += len(levels)
         scale_of_columns = []
         for axis in self.axes:
-            if axis.columns.shape[1] > 1:
-                first_scale = first_scale_by_levels[axis.levels]
-                scale_of_columns.append(first_scale + np.arange(len(axis.levels)))
-            else:
-                # an ordinal axis of the same levels has one column, and a lengthscale of its own
+            if axis.columns.shape[1] == 1:
+                # also an ordinal axis of the same levels has a lengthscale of its own
                 scale_of_columns.append(np.full(1, -1))
+                continue
+            if axis.levels not in scales_by_levels:
+                scales_by_levels[axis.levels] = scale_count + np.arange(len(axis.levels))
+                scale_count += len(axis.levels)
+            scale_of_columns.append(scales_by_levels[axis.levels])
         return Scales.of(self.axis_of_column, np.concatenate(scale_of_columns))
 
     def configuration(self, row: int) -> dict[str, Level]:

@@ -11,7 +11,7 @@ from scipy.stats import kendalltau
 
 from fovnet.errors import SearchError
 from fovnet.search.journal import Journal, open_journal, read_search, refuse_another_search, replay
-from fovnet.search.learn.earlier_searches import read_journal, source_of
+from fovnet.search.learn.earlier_searches import make_source, read_journal
 from fovnet.search.learn.training import Lessons, learn, why_unusable
 from fovnet.search.look.guard import count_misranked_pairs
 from fovnet.search.look.view import Ranking
@@ -252,7 +252,7 @@ def test_equal_losses_come_by_their_levels_whatever_the_order_of_the_journal():
         ({"a": 1, "b": 2, "c": "y"}, 0.5),
         ({"a": 1, "b": 0, "c": "z"}, 0.1),
     ]
-    one, other = (source_of("s", SPACE.axes, given).source for given in (rows, rows[::-1]))
+    one, other = (make_source("s", SPACE.axes, given).source for given in (rows, rows[::-1]))
     assert (
         (one.levels == other.levels).all()
         and one.sha256 == other.sha256

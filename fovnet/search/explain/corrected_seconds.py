@@ -1,7 +1,10 @@
 """Predicted training times corrected by the measured times of finished trials.
 
-    M  rows    p  features    n  finished trials    r  (n,) log of measured over predicted, of what a slot
-        trained
+    M  rows
+    p  features
+    n  finished trials
+    r  (n,) log of measured over predicted seconds, of what a slot trained
+
 A log-linear correction, r = w0 + φ·w + noise, with normal priors: w0, the factor of the device
 against its description, has a wide one (sd 1, a factor of e); w, the differences between networks,
 a narrow one (sd 0.2 from one end of an axis to the other); the noise is 0.1. Large residuals have

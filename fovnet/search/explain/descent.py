@@ -148,8 +148,8 @@ def _point_of_trial(
 def _certify(search: Search, mesh: Mesh, best_trial: Trial, trials: Sequence[Trial]) -> Certificate:
     """How many feasible neighbours the best row has, and how many of them were tried."""
     best_row = best_trial.proposal.row
-    is_any_row = np.ones(len(search.space), dtype=bool)
-    neighbours = closest_rows(mesh, best_row, is_any_row)
+    counts_as_free = np.ones(len(search.space), dtype=bool)
+    neighbours = closest_rows(mesh, best_row, counts_as_free)
     feasible_neighbours = neighbours[search.feasible[neighbours]]
     tried_rows = {trial.proposal.row for trial in trials}
     return Certificate(

@@ -250,12 +250,18 @@ def explain(
     """The analysis of a search from its finished trials, in the order of their slots; the search
     may still be running."""
     scored_trials = [trial for trial in trials if trial.score is not None]
+    final_trials = _scored_final_trials(trials)
     importance = None
     with one_thread():
-        if len(_scored_final_trials(trials)) >= FEWEST_SCORES:
+        if len(final_trials) >= FEWEST_SCORES:
             importance = measure_importance(search, trials)
         prior_review = review_prior(search, trials)
-    best_slot, best_configuration = _best_slot_and_configuration(trials)
+    best_slot = None
+    best_configuration = None
+    if final_trials:
+        best_trial = min(final_trials, key=lambda trial: (trial.score, trial.proposal.slot))
+        best_slot = best_trial.proposal.slot
+        best_configuration = dict(best_trial.proposal.configuration)
     failures = tuple(_failure_of_trial(trial) for trial in trials if trial.score is None)
     epochs_left = _epochs_left(search, trials, requested_trials, ends_after)
     return Explanation(
@@ -288,18 +294,6 @@ def explain(
 def _scored_final_trials(trials: Sequence[Trial]) -> list[Trial]:
     """The last trial of each configuration, of those whose last one has a score."""
     return [trial for trial in latest_trials(trials) if trial.score is not None]
-
-
-def _best_slot_and_configuration(
-    trials: Sequence[Trial],
-) -> tuple[int | None, dict[str, Level] | None]:
-    """Slot and configuration of the lowest final score, the first of equal ones; (None, None)
-    without a score."""
-    final_trials = _scored_final_trials(trials)
-    if not final_trials:
-        return None, None
-    best_trial = min(final_trials, key=lambda trial: (trial.score, trial.proposal.slot))
-    return best_trial.proposal.slot, dict(best_trial.proposal.configuration)
 
 
 def _epochs_left(

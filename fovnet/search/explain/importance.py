@@ -21,7 +21,6 @@ from fovnet.maths.gp import leave_one_out
 from fovnet.maths.warping import Target
 from fovnet.records import json_key
 from fovnet.search.look.gaussian import Belief, believe, round_to_six_digits
-from fovnet.search.look.uniform import default_initial_count
 from fovnet.search.look.view import View
 from fovnet.search.search import Search
 from fovnet.search.space import Level, Space
@@ -171,7 +170,7 @@ def _view_at_the_end(search: Search, trials: Sequence[Trial]) -> View:
         is_free=is_free,
         slot=len(trials),
         seed=search.seed,
-        initial_count=search.initial or default_initial_count(search.space),
+        initial_count=search.first_slots,
         predicted_seconds=search.predicted_seconds,
         memory=search.memory,
         modelling=replace(search.modelling, fidelity="latest"),
@@ -201,10 +200,11 @@ def _axis_effects(
             ),
             levels=level_effects_by_axis[axis_index],
         )
-        if lengthscales[axis_index] is not None:
+        lengthscale = lengthscales[axis_index]
+        if lengthscale is not None:
             axis_effect = replace(
                 axis_effect,
-                lengthscale=round_to_six_digits(1.0 / inverse_lengthscales[axis_index]),
+                lengthscale=round_to_six_digits(lengthscale),
                 relevance=round_to_six_digits(relevance[axis_index]),
             )
         axis_effects.append(axis_effect)

@@ -1,7 +1,8 @@
 """What a search spent on what, where trainings are compared before their end, and whether it
 stopped the right ones.
 
-    R  epochs of a full training        chain  the slots of one row, each of which goes on with the one before
+    R      epochs of a full training
+    chain  the slots of one row, each of which goes on with the one before
 
 Whether a stop was right is known only of trainings that went to the end all the same: two of them
 can be compared on every rung that both were on, and one that was passed over for others, and taken
@@ -162,7 +163,7 @@ def _review_rung(
     is_same_order: list[bool] = []
     if rung < search.schedule.last_rung:
         stopped_count = len(scored_trials) - continued_count
-        is_same_order = _is_same_order_of_pairs(
+        is_same_order = _compare_orders(
             [
                 (trial.score, final_score_by_row[trial.proposal.row])
                 for trial in scored_trials
@@ -181,7 +182,7 @@ def _review_rung(
     )
 
 
-def _is_same_order_of_pairs(scores_here_and_at_end: Sequence[tuple[float, float]]) -> list[bool]:
+def _compare_orders(scores_here_and_at_end: Sequence[tuple[float, float]]) -> list[bool]:
     """Whether each two trainings, equal neither here nor at the end, have the same order in both;
     of each training the score on a rung and that at its end."""
     products = [

@@ -79,8 +79,8 @@ def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> 
     search ended before.
     """
     search = read_search(folder)
-    settings_hash = source_of(folder)
-    earlier_proposals = read_proposals(folder, slot, settings_hash)
+    source = source_of(folder)
+    earlier_proposals = read_proposals(folder, slot, source)
     if len(earlier_proposals) < slot:
         raise SearchError(
             "search-ended",
@@ -94,11 +94,10 @@ def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> 
     }
     proposal_or_ending = _propose_or_end(search, earlier_proposals, trial_by_slot)
     if isinstance(proposal_or_ending, Proposal):
-        proposal_or_ending = (
-            too_little_gain(search, proposal_or_ending, trial_by_slot, stop_below_regret)
-            or proposal_or_ending
-        )
-    write_proposal(folder, slot, proposal_or_ending, source=settings_hash, seed=search.seed)
+        ending = too_little_gain(search, proposal_or_ending, trial_by_slot, stop_below_regret)
+        if ending is not None:
+            proposal_or_ending = ending
+    write_proposal(folder, slot, proposal_or_ending, source=source, seed=search.seed)
     return proposal_or_ending
 
 

@@ -35,10 +35,10 @@ def read_journal(folder: Path, axes: Sequence[Axis], name: str = "") -> ReadSour
         for trial in latest_trials(read_trials(folder))
         if trial.score is not None
     ]
-    return source_of(name or str(folder), axes, scored_configurations)
+    return make_source(name or str(folder), axes, scored_configurations)
 
 
-def source_of(
+def make_source(
     name: str,
     axes: Sequence[Axis],
     scored_configurations: Iterable[tuple[Mapping[str, Any], float]],

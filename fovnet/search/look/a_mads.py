@@ -1,6 +1,9 @@
 """a-mads: mads with a global search in every other slot, which rescues it from a bad start.
 
-    v  scores, scaled: 0 the lowest, 1 the median and all above, failures too        y  target, below 0
+    p  interpolated losses, scaled: 0 the lowest, 1 the median and all above, failures too
+    y  target, below 0
+    e  squared distance to the nearest known row
+
 The search step looks where an interpolant of all scores may reach the target with the least
 curvature: A-DOGS, with the squared distance to the nearest known row as the uncertainty, where the
 source has one on a Delaunay triangulation, which needs a point in every corner and knows nothing
@@ -37,9 +40,8 @@ def choose_by_a_mads(view: View) -> Choice:
 
 
 def _search_globally(view: View) -> int | None:
-    """The free row of the lowest interpolated value p if some p is below the target y, else of the
-    least (p - y)/e, e the squared distance to the nearest known row; None without a row to
-    choose."""
+    """The free row of the lowest p if some p is below y, else of the least (p - y)/e; None without
+    a row to choose."""
     candidate_rows = _candidate_rows(view)
     if not len(candidate_rows):
         return None
@@ -47,7 +49,7 @@ def _search_globally(view: View) -> int | None:
     scaled_losses = scale_losses(losses)
     unit_cube = view.space.unit_cube
     p = interpolate_cubic(unit_cube[finished_rows], scaled_losses, unit_cube[candidate_rows])
-    y = search_target(scaled_losses, view.polling.target_step)
+    y = move_target(scaled_losses, view.polling.target_step)
     if (p <= y).any():
         return int(candidate_rows[np.argmin(np.round(p, DECIMALS))])
     known_rows = np.concatenate([finished_rows, np.array(view.pending_rows, dtype=np.int64)])
@@ -74,20 +76,21 @@ def _candidate_rows(view: View) -> Integers:
     return np.asarray(free_rows[has_best_categories])
 
 
-def scale_losses(scores: Floats) -> Floats:
-    """The scores (t,) from 0 at the lowest to 1 at the median of the finite ones, and above: a divergence
-    bends nothing."""
-    finite_scores = scores[np.isfinite(scores)]
-    lowest_score = finite_scores.min()
-    score_range = np.median(finite_scores) - finite_scores.min()
-    if score_range == 0:
-        return np.where(scores > lowest_score, 1.0, 0.0)
+def scale_losses(losses: Floats) -> Floats:
+    """The losses (t,) from 0 at the lowest to 1 at the median of the finite ones, and above: a
+    divergence bends nothing."""
+    finite_losses = losses[np.isfinite(losses)]
+    lowest_loss = finite_losses.min()
+    loss_range = np.median(finite_losses) - lowest_loss
+    if loss_range == 0:
+        return np.where(losses > lowest_loss, 1.0, 0.0)
     # a range of 1e-300 overflows the quotient
-    return np.asarray(np.minimum(scores - lowest_score, score_range) / score_range)
+    return np.asarray(np.minimum(losses - lowest_loss, loss_range) / loss_range)
 
 
-def search_target(values: Floats, step: float) -> float:
-    """The target y after these scaled values (t,) by slot: a step lower after each that is the best so far, else a step
-    higher; always below the best, 0."""
-    moves = np.where(values <= np.minimum.accumulate(values), -step, step)
-    return min(float(values[0] + moves.sum()), -0.001)
+def move_target(scaled_losses: Floats, step: float) -> float:
+    """The target y after these scaled losses (t,) by slot: a step lower after each that is the best
+    so far, else a step higher; always below the best, 0."""
+    is_best = scaled_losses <= np.minimum.accumulate(scaled_losses)
+    moves = np.where(is_best, -step, step)
+    return min(float(scaled_losses[0] + moves.sum()), -0.001)

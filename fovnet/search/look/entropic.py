@@ -4,8 +4,9 @@ given its probability to train.
 gp-mes asks about its value, gp-es about which row it is; gp-esp chooses as gp-es does, among the
 choices of the other methods.
 
-    M  rows of the space        A  rows that may be the lowest: free, running or scored        S  processes,
-        one per theta
+    M  rows of the space
+    A  rows that may be the lowest: free, running or scored
+    S  processes, one per theta
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class Chances:
 
     def log_chance(self, rows: Integers) -> Floats:
         """Log probability (m,) that each row trains."""
-        return self._log_chance_to_fit[rows] + self._log_chance_to_train(rows)
+        return self._log_chance_to_fit[rows] + self._log_chance_not_to_fail(rows)
 
     def best_rows(
         self,
@@ -88,7 +88,7 @@ class Chances:
             if exact_log_promise is not None:
                 log_chance_to_fit = self._log_chance_to_fit[chunk_rows]
                 values = exact_log_promise(chunk_rows) + CAUTION * log_chance_to_fit
-            values = values + WARINESS * self._log_chance_to_train(chunk_rows)
+            values = values + WARINESS * self._log_chance_not_to_fail(chunk_rows)
             evaluated_rows.append(chunk_rows)
             evaluated_values.append(values)
             highest_value = max(highest_value, float(values.max()))
@@ -98,16 +98,12 @@ class Chances:
     def rows_likely_to_fit(self, rows: Integers) -> Integers:
         """The `rows` with a probability to fit of at least SURE_TO_FIT, or, if there are none, the
         most probable."""
-        log_chance = self._log_chance_to_fit[rows]
-        least_log_chance = min(np.log(SURE_TO_FIT), float(log_chance.max()))
-        return np.asarray(rows[log_chance >= least_log_chance])
+        return _likely_rows(rows, self._log_chance_to_fit[rows], SURE_TO_FIT)
 
     def rows_likely_to_train(self, rows: Integers) -> Integers:
-        """The `rows` with a probability to train of at least LIKELY_TO_TRAIN, or, if there are none, the most
-        probable."""
-        log_chance = self.log_chance(rows)
-        least_log_chance = min(np.log(LIKELY_TO_TRAIN), float(log_chance.max()))
-        return np.asarray(rows[log_chance >= least_log_chance])
+        """The `rows` with a probability to train of at least LIKELY_TO_TRAIN, or, if there are
+        none, the most probable."""
+        return _likely_rows(rows, self.log_chance(rows), LIKELY_TO_TRAIN)
 
     @cached_property
     def _log_chance_to_fit(self) -> Floats:
@@ -118,9 +114,9 @@ class Chances:
         log_memory = np.log(self.view.memory)
         return np.log(chance_to_fit(log_memory, log_memory[informative_rows], did_fit))
 
-    def _log_chance_to_train(self, rows: Integers) -> Floats:
-        """Log probability (m,) that the configurations of these rows train, from those that did
-        (+1) and those that failed (-1).
+    def _log_chance_not_to_fail(self, rows: Integers) -> Floats:
+        """Log probability (m,) that these rows do not fail otherwise than for memory, from those
+        that trained (+1) and those that failed so (-1).
 
         A Gaussian process on these labels, with prior mean +1: untried configurations are assumed
         to train. Its lengthscales are fitted to the labels, so that an axis without influence on
@@ -128,9 +124,8 @@ class Chances:
         classification through a cumulative Gaussian); the product with expected improvement:
         Gelbart et al., *Bayesian optimization with unknown constraints* (2014), eq. 5.
         """
-        tried_rows, did_train = (
-            self.view.training_outcomes
-        )  # by slot: new ones are appended at the end
+        # by slot: new ones are appended at the end
+        tried_rows, did_train = self.view.training_outcomes
         if did_train.all():
             return np.zeros(len(rows))
         labels_below_one = np.where(did_train, 0.0, -2.0)
@@ -145,5 +140,11 @@ class Chances:
             space.scales,
             KERNELS[kernel],
         )
-        chance_to_train = ndtr((1.0 + mean) / np.sqrt(variance + np.exp(theta[-1])))
-        return np.asarray(np.log((1.0 - LAPSE_RATE) * chance_to_train + 0.5 * LAPSE_RATE))
+        chance_not_to_fail = ndtr((1.0 + mean) / np.sqrt(variance + np.exp(theta[-1])))
+        return np.asarray(np.log((1.0 - LAPSE_RATE) * chance_not_to_fail + 0.5 * LAPSE_RATE))
+
+
+def _likely_rows(rows: Integers, log_chance: Floats, least_chance: float) -> Integers:
+    """The rows (m,) whose log chance (m,) is that of `least_chance` or more, or else the greatest."""
+    least_log_chance = min(np.log(least_chance), float(log_chance.max()))
+    return np.asarray(rows[log_chance >= least_log_chance])

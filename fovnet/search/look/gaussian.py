@@ -275,35 +275,6 @@ def lowest_drawn_rows(view: View, belief: Belief, chances: Chances) -> Integers:
     return np.asarray(likely_rows[drawn_values == drawn_values.min()])
 
 
-def choose_from_best(
-    view: View,
-    best_rows: BestRows,
-    believe_view: Callable[[View], Belief] = believe,
-    make_forecast: MakeForecast | None = None,
-) -> Choice:
-    """One of the best rows, ties at random; the first slots are spread, and without any score it is
-    the row most likely to train.
-
-    best_rows     which free rows are the best
-    believe_view  gives the belief; make_forecast the forecast, None: as `forecast_row`
-    """
-    has_outcome = any(trial.outcome.status != "error" for trial in view.latest_trials)
-    free_rows = np.flatnonzero(view.is_free)
-    chances = Chances(view)
-    # also before the first outcome, if many workers begin at once
-    if view.begun_count < view.initial_count or not has_outcome:
-        return choose_spread_among(view, chances.rows_likely_to_fit(free_rows))
-    if not len(view.scored_losses.rows):
-        likeliest_rows = chances.best_rows(free_rows, np.zeros(len(free_rows)))
-        return Choice(int(view.rng.choice(likeliest_rows)))
-    belief = believe_view(view)
-    row = int(view.rng.choice(best_rows(view, belief, chances)))
-    if view.rung_epochs and view.modelling.fidelity == "latest":
-        return Choice(row)
-    forecast = (make_forecast or forecast_row)(view, belief, chances, row)
-    return Choice(row, forecast)
-
-
 def forecast_row(view: View, belief: Belief, chances: Chances, row: int) -> Forecast:
     """The forecast of a row, in units of the score, with the expected regret over all free rows."""
     mean, variance = mixture_moments(belief)
@@ -324,6 +295,35 @@ def _score_at_band_end(target: Target, value: float) -> float | None:
     if not target.is_within_reach(value):
         return None
     return round_to_six_digits(float(target.score_of(np.array(value))))
+
+
+def choose_from_best(
+    view: View,
+    best_rows: BestRows,
+    believe_view: Callable[[View], Belief] = believe,
+    make_forecast: MakeForecast = forecast_row,
+) -> Choice:
+    """One of the best rows, ties at random; the first slots are spread, and without any score it is
+    the row most likely to train.
+
+    best_rows      which free rows are the best
+    believe_view   gives the belief
+    make_forecast  gives the forecast of the chosen row
+    """
+    has_outcome = any(trial.outcome.status != "error" for trial in view.latest_trials)
+    free_rows = np.flatnonzero(view.is_free)
+    chances = Chances(view)
+    # also before the first outcome, if many workers begin at once
+    if view.begun_count < view.initial_count or not has_outcome:
+        return choose_spread_among(view, chances.rows_likely_to_fit(free_rows))
+    if not len(view.scored_losses.rows):
+        likeliest_rows = chances.best_rows(free_rows, np.zeros(len(free_rows)))
+        return Choice(int(view.rng.choice(likeliest_rows)))
+    belief = believe_view(view)
+    row = int(view.rng.choice(best_rows(view, belief, chances)))
+    if view.rung_epochs and view.modelling.fidelity == "latest":
+        return Choice(row)
+    return Choice(row, make_forecast(view, belief, chances, row))
 
 
 def mixture_moments(belief: Belief) -> tuple[Floats, Floats]:

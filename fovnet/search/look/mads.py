@@ -2,8 +2,10 @@
 the frame of the poll shrinks where all of them are worse, down to the nearest; no model, only
 comparisons.
 
-    t  trials        n, K  as in mesh.py        failures never become a centre, and have the worst rank
-        (extreme barrier)
+    t     trials
+    n, K  as in mesh.py
+
+Failures never become a centre, and have the worst rank (extreme barrier).
 What is known of a search is folded from its trials by slot, and nothing else is kept: a late
 success of an early slot changes the past of the fold, as if it had come in time.
 

@@ -1,7 +1,9 @@
 """The mesh of a direct search: the points of a poll around a row, and the free rows that they land
 on.
 
-    d  axes        n  ordinal axes of two levels or more        k, K  rung and last rung, of maths/poll.SIZES
+    d     axes
+    n     ordinal axes of two levels or more
+    k, K  rung and last rung, of maths/poll.SIZES
     points  (m, d) int64, a level of each axis, whether or not the space has such a row
 Every level is a point of the mesh, so that only the frame, within which a poll reaches, shrinks
 from rung to rung. Sources: Lakhmiri (2021), thesis, chapters 2 and 4, algorithms 1 and 4; what it
@@ -171,18 +173,15 @@ class Mesh:
         cube_points = self._cube_points(points)
         unit_cube = self.space.unit_cube
         free_rows = np.flatnonzero(is_free)
-        gaps_to_centre = np.round(
-            cdist(cube_points, unit_cube[[centre_row]], "sqeuclidean")[:, 0], 12
-        )
-        gaps_to_rows = np.round(cdist(cube_points, unit_cube[free_rows], "sqeuclidean"), 12)
+        squared_to_centre = cdist(cube_points, unit_cube[[centre_row]], "sqeuclidean").round(12)
+        squared_to_free = cdist(cube_points, unit_cube[free_rows], "sqeuclidean").round(12)
         nearest_rows = np.full(len(points), NO_ROW)
-        for point_index, (row_gaps, centre_gap) in enumerate(
-            zip(gaps_to_rows, gaps_to_centre, strict=True)
-        ):
-            least_gap = row_gaps.min(initial=np.inf)
-            if least_gap < centre_gap:
+        for point_index, squared_distances in enumerate(squared_to_free):
+            least_distance = squared_distances.min(initial=np.inf)
+            if least_distance < squared_to_centre[point_index, 0]:
                 rng = np.random.default_rng([self.seed, centre_row, rung])
-                nearest_rows[point_index] = rng.choice(free_rows[row_gaps == least_gap])
+                tied_rows = free_rows[squared_distances == least_distance]
+                nearest_rows[point_index] = rng.choice(tied_rows)
         return nearest_rows
 
     def _cube_points(self, points: Integers) -> Floats:
@@ -253,7 +252,7 @@ class Mesh:
 
 
 def refuse_neighbours(space: Space, polling: Polling) -> None:
-    """Raise ConfigError "config-invalid" unless the axes and levels that neighbours name are in the
+    """Raises ConfigError "config-invalid" unless the axes and levels that neighbours name are in the
     space."""
     for rule in polling.neighbours:
         setting = f"search.neighbours.{rule.axis}"
@@ -292,7 +291,7 @@ def mesh_of(space: Space, polling: Polling, seed: int) -> Mesh:
 
 @lru_cache(maxsize=4096)
 def _poll_points(mesh: Mesh, centre_row: int, rung: int) -> Integers:
-    """(m, d) the points about a row at a rung.  Its numbers are those of the lots of
+    """(m, d) the points about a row at a rung.  The random numbers are also those of the lots of
     `_nearest_free_rows`, and at rung 0 of `_rows_nearby`, as a seed is padded with zeros; other
     ones would make other journals."""
     rng = np.random.default_rng([mesh.seed, centre_row, rung])
@@ -315,9 +314,9 @@ def _rows_nearby(mesh: Mesh, centre_row: int) -> Integers:
     """The rows nearest to a row, nearest first, 2n and as many as it has neighbours by category;
     ties by lot, of the numbers of `_poll_points` at rung 0."""
     unit_cube = mesh.space.unit_cube
-    squared_gaps = np.round(((unit_cube - unit_cube[centre_row]) ** 2).sum(axis=1), 12)
-    tie_breaks = np.random.default_rng([mesh.seed, centre_row]).permutation(len(squared_gaps))
-    squared_gaps[centre_row] = np.inf
-    rows_by_gap = np.asarray(np.lexsort((tie_breaks, squared_gaps)), dtype=np.int64)
+    squared_distances = np.round(((unit_cube - unit_cube[centre_row]) ** 2).sum(axis=1), 12)
+    tie_breaks = np.random.default_rng([mesh.seed, centre_row]).permutation(len(unit_cube))
+    squared_distances[centre_row] = np.inf
+    rows_by_distance = np.asarray(np.lexsort((tie_breaks, squared_distances)), dtype=np.int64)
     nearby_count = 2 * len(mesh.ordinal_axes) + mesh.most_category_neighbours
-    return rows_by_gap[: min(len(squared_gaps) - 1, nearby_count)]
+    return rows_by_distance[: min(len(unit_cube) - 1, nearby_count)]

@@ -101,11 +101,11 @@ def weigh_processes(predictions: Floats, losses: Floats, rng: np.random.Generato
     ).astype(np.float64)  # (S, n)
     wrong_pairs_of_processes = []
     for prediction in predictions:
-        is_misranked = misranking_matrix(prediction, losses)
-        wrong_pairs_of_processes.append(((draw_counts @ is_misranked) * draw_counts).sum(axis=1))
+        misranking = misranking_matrix(prediction, losses)
+        wrong_pairs_of_processes.append(((draw_counts @ misranking) * draw_counts).sum(axis=1))
     wrong_pairs = np.stack(wrong_pairs_of_processes)  # (k + 1, S)
-    most_wrong_pairs = np.quantile(wrong_pairs[-1], OWN_QUANTILE)
-    is_left_out = np.median(wrong_pairs[:-1], axis=1) > most_wrong_pairs
+    wrong_pairs_limit = np.quantile(wrong_pairs[-1], OWN_QUANTILE)
+    is_left_out = np.median(wrong_pairs[:-1], axis=1) > wrong_pairs_limit
     wrong_pairs[:-1][is_left_out] = np.inf
     has_fewest = wrong_pairs == wrong_pairs.min(axis=0)
     return np.asarray((has_fewest / has_fewest.sum(axis=0)).mean(axis=1))

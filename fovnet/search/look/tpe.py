@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fovnet.maths.parzen import Estimate, estimate_mixture, estimate_shares
 from fovnet.search.look.feasibility import LIKELY_TO_TRAIN, ROWS_PER_CHUNK, Chances
 from fovnet.search.look.uniform import choose_uniformly
-from fovnet.search.look.view import Choice, View
+from fovnet.search.look.view import DEFAULT_CANDIDATES, Choice, View
 from fovnet.search.space import distances_to_point, row_places
 
 Floats = NDArray[np.float64]
@@ -23,8 +23,6 @@ Integers = NDArray[np.int64]
 
 STARTUPS = 20
 """Trials drawn uniformly at random before any is estimated from."""
-CANDIDATES = 24
-"""Values drawn along each axis from the density of the good trials."""
 GOOD_SHARE_OF_ROOT = 0.25
 """Good trials, as a share of the root of the number of trials."""
 MOST_GOOD_TRIALS = 25
@@ -149,8 +147,8 @@ def _log_mass_ratio(
 def _best_drawn_value(
     good_estimate: Estimate, other_estimate: Estimate, rng: np.random.Generator
 ) -> float:
-    """The value, of CANDIDATES drawn from the good trials' density, of greatest ratio of the two
+    """The value, of DEFAULT_CANDIDATES drawn from the good trials' density, of greatest ratio of the two
     densities."""
-    drawn_values = good_estimate.draw(rng, CANDIDATES)
+    drawn_values = good_estimate.draw(rng, DEFAULT_CANDIDATES)
     log_ratios = good_estimate.log_density(drawn_values) - other_estimate.log_density(drawn_values)
     return float(drawn_values[np.argmax(log_ratios)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,7 +166,7 @@ class Ranking:
 RANKING = Ranking()
 
 
-DEFAULT_CANDIDATES: Candidates = 24
+DEFAULT_CANDIDATES: Final = 24
 """Values that "tpe" draws along each axis, unless the settings say otherwise."""
 
 

@@ -57,9 +57,8 @@ def _begin_in(ledger: Ledger, bracket: int) -> Begin | None:
     """The move that begins in a bracket; None if it is full, or no row is left to begin or to take
     up."""
     first_rung = _first_rung(ledger.schedule, bracket)
-    if len(ledger.entries_by_rung.get((bracket, first_rung), ())) >= ledger.schedule.starting_count(
-        bracket
-    ):
+    members = ledger.entries_by_rung.get((bracket, first_rung), ())
+    if len(members) >= ledger.schedule.starting_count(bracket):
         return None
     stopped_entries = _reusable_entries(ledger, bracket, first_rung)
     if not ledger.has_free_rows and not stopped_entries:
@@ -71,8 +70,8 @@ def _promotions(ledger: Ledger, bracket: int, *, waits_for_all: bool) -> Iterato
     """The moves of those who go on in a bracket that is full, the most trained first; as in
     `_complete_rungs`, a rung may have to wait for all its members."""
     for rung in reversed(_complete_rungs(ledger, bracket, waits_for_all)):
-        greatest_count = promotion_count(ledger.schedule, bracket, rung)
-        for entry in sort_best_first(ledger.entries_by_rung[bracket, rung])[:greatest_count]:
+        most_promotions = promotion_count(ledger.schedule, bracket, rung)
+        for entry in sort_best_first(ledger.entries_by_rung[bracket, rung])[:most_promotions]:
             if entry.slot not in ledger.continued_slots:
                 yield GoOn(entry.slot, bracket, rung + 1)
 

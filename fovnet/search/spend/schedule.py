@@ -1,6 +1,10 @@
 """Rungs and brackets: the epochs at which trainings are compared, in whole numbers.
 
-    R  epochs of a full training        η  eta        K  the last rung        s  rungs that a bracket climbs
+    R  epochs of a full training
+    η  eta
+    K  the last rung
+    s  rungs that a bracket climbs
+
 Source: Li et al., *Hyperband* (2018), arXiv:1603.06560, algorithm 1, its floating logarithm
 replaced by a count.
 """
@@ -10,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
+from fovnet.choices import SpendKind
 from fovnet.errors import SearchError
 from fovnet.search.trial import Proposal
-
-Kind = Literal["full", "hyperband", "asha"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,9 @@ class Schedule:
     """How a search spends epochs; with "full" every training has R epochs, and the other numbers
     mean nothing.
 
-    kind      name of the Spend            epochs  R        eta  of how many trainings on a rung one goes on
+    kind      name of the Spend
+    epochs    R
+    eta       of how many trainings on a rung one goes on
     least     epochs of the first rung, at least
     reuse     of "hyperband": a bracket may take up what a closed one stopped, which a finite space
               would lose
@@ -32,7 +37,7 @@ class Schedule:
     Raises SearchError "search-schedule" for eta below 2, or least below 1 or above R.
     """
 
-    kind: Kind = "full"
+    kind: SpendKind = "full"
     epochs: int = 1
     eta: int = 3
     least: int = 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from fovnet.choices import SpendKind
 from fovnet.search.spend.asha import spend_by_asha
 from fovnet.search.spend.hyperband import promotion_count, spend_by_hyperband
 from fovnet.search.spend.ledger import Begin, Ledger, Move, Spend, sort_best_first
-from fovnet.search.spend.schedule import Kind
 
 
 def train_to_end(ledger: Ledger) -> Move | None:
@@ -18,7 +18,7 @@ def train_to_end(ledger: Ledger) -> Move | None:
     return Begin(0, ledger.schedule.last_rung)
 
 
-SPENDS: Mapping[Kind, Spend] = {
+SPENDS: Mapping[SpendKind, Spend] = {
     "full": train_to_end,
     "hyperband": spend_by_hyperband,
     "asha": spend_by_asha,

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fovnet.choices import SpendKind
 from fovnet.errors import SearchError
 from fovnet.search.explain.explanation import explain
 from fovnet.search.jobs.proposals import (
@@ -27,7 +28,7 @@ from fovnet.search.journal import lock_journal, read_search, replay
 from fovnet.search.run import run_search
 from fovnet.search.search import Search
 from fovnet.search.space import Space
-from fovnet.search.spend.schedule import FULL, Kind, Schedule
+from fovnet.search.spend.schedule import FULL, Schedule
 from fovnet.search.trial import Outcome, Proposal, Trial
 
 SPACE = Space.of(
@@ -115,7 +116,7 @@ def test_slots_as_jobs_in_any_order_are_the_search_in_one_process(
     ("kind", "method"), [("hyperband", "random"), ("asha", "random"), ("asha", "gp-ei")]
 )
 def test_under_a_schedule_too_jobs_in_any_order_are_the_search_in_one_process(
-    tmp_path: Path, kind: Kind, method: str
+    tmp_path: Path, kind: SpendKind, method: str
 ) -> None:
     """And more trials asked for later go on from there."""
     search = searched(method, 3, schedule=Schedule(kind, 9, 3))
@@ -141,7 +142,7 @@ def test_under_a_schedule_too_jobs_in_any_order_are_the_search_in_one_process(
 
 @pytest.mark.parametrize("kind", ["hyperband", "asha"])
 def test_under_a_schedule_too_a_space_used_up_ends_it_with_a_sentence(
-    tmp_path: Path, kind: Kind
+    tmp_path: Path, kind: SpendKind
 ) -> None:
     search = searched(workers=1, fit=7, schedule=Schedule(kind, 9, 3))
     trials = run_as_jobs(tmp_path / "jobs", search, 99, np.random.default_rng(0))

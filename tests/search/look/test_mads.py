@@ -11,7 +11,7 @@ from hypothesis.strategies import integers, lists, sampled_from
 from fovnet.errors import ConfigError
 from fovnet.maths.poll import SIZES
 from fovnet.search.explain.descent import trace_descent
-from fovnet.search.look.a_mads import scale_losses, search_target
+from fovnet.search.look.a_mads import move_target, scale_losses
 from fovnet.search.look.mads import choose_by_mads, closest_rows, poll_state_after, poll_states
 from fovnet.search.look.mesh import mesh_of
 from fovnet.search.look.view import POLLING, Neighbour, Polling
@@ -372,9 +372,9 @@ def test_scores_are_scaled_by_the_median_and_failures_bend_nothing():
 
 
 def test_the_target_falls_with_success_rises_without_and_stays_below_the_best():
-    assert search_target(np.array([0.5, 0.3, 0.4]), 0.1) == pytest.approx(-0.001)
-    assert search_target(np.array([0.2, 0.1, 0.0]), 0.1) == pytest.approx(0.2 - 0.3)
-    assert search_target(np.array([0.0, 1.0, 1.0, 1.0]), 0.1) == pytest.approx(-0.001)
+    assert move_target(np.array([0.5, 0.3, 0.4]), 0.1) == pytest.approx(-0.001)
+    assert move_target(np.array([0.2, 0.1, 0.0]), 0.1) == pytest.approx(0.2 - 0.3)
+    assert move_target(np.array([0.0, 1.0, 1.0, 1.0]), 0.1) == pytest.approx(-0.001)
 
 
 def test_every_second_slot_is_a_global_search_and_fixed_categories_stay():

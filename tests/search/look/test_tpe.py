@@ -12,9 +12,9 @@ from fovnet.bench.peers import Hyperopt
 from fovnet.errors import SearchError
 from fovnet.maths.parzen import estimate_mixture, estimate_shares
 from fovnet.search.journal import read_search, replay
-from fovnet.search.look.tpe import CANDIDATES, choose_by_parzen, split_trials
+from fovnet.search.look.tpe import choose_by_parzen, split_trials
 from fovnet.search.look.uniform import choose_uniformly
-from fovnet.search.look.view import View
+from fovnet.search.look.view import DEFAULT_CANDIDATES, View
 from fovnet.search.run import run_search
 from fovnet.search.space import BASELINE_CONFIGURATION, Space, paper_space, row_places
 from fovnet.search.trial import Outcome, Proposal, Trial
@@ -247,4 +247,4 @@ def test_hyperopt_looks_at_the_same_levels_as_often(count):
 
 def test_as_many_candidates_are_drawn_as_hyperopt_draws():
     tpe = pytest.importorskip("hyperopt.tpe", reason="hyperopt is not installed")
-    assert tpe._default_n_EI_candidates == CANDIDATES
+    assert tpe._default_n_EI_candidates == DEFAULT_CANDIDATES
