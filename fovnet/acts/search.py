@@ -82,17 +82,22 @@ def _trial_row(trial: Trial) -> dict[str, Any]:
     it continues, its bracket and its rung."""
     proposal = trial.proposal
     outcome = trial.outcome
-    schedule_columns = {
-        "continues": "" if proposal.continued_slot is None else proposal.continued_slot,
-        "bracket": proposal.bracket,
-        "rung": proposal.rung,
-    }
+    score_text = ""
+    if trial.score is not None:
+        score_text = f"{trial.score:.4f}"
+    schedule_columns: dict[str, Any] = {}
+    if proposal.epochs is not None:
+        schedule_columns = {
+            "continues": proposal.continued_slot,
+            "bracket": proposal.bracket,
+            "rung": proposal.rung,
+        }
     return {
         "slot": proposal.slot,
         "status": outcome.status,
-        "score": "" if trial.score is None else f"{trial.score:.4f}",
+        "score": score_text,
         **proposal.configuration,
-        **({} if proposal.epochs is None else schedule_columns),
+        **schedule_columns,
         "epochs": len(outcome.validation_loss),
         "seconds": outcome.seconds,
         "predicted_seconds": proposal.predicted_seconds,

@@ -62,7 +62,9 @@ class SearchPlan:
     @cached_property
     def prior(self) -> Prior | None:
         """What earlier searches taught, if it is to be used.  Raises as `read_search_prior`."""
-        return read_search_prior(self.settings, self.space) if prior_path(self.settings) else None
+        if prior_path(self.settings) is None:
+            return None
+        return read_search_prior(self.settings, self.space)
 
     @cached_property
     def labelled_slices(self) -> LabelledSlices:
@@ -146,6 +148,9 @@ class SearchPlan:
         """The job that the trainings of this search share, in its journal."""
         training_settings = self.settings.training
         envelope_settings = training_settings.early_stopping.envelope
+        envelope = None
+        if envelope_settings:
+            envelope = Envelope(tuple(envelope_settings.milestones), envelope_settings.margin)
         pixels_file = self.pack.folder / "pixels.npy"
         return TrainingJob(
             pixels_file,
@@ -154,9 +159,7 @@ class SearchPlan:
             head=training_settings.head,
             device=training_settings.device,
             recipe=self._recipe,
-            envelope=Envelope(tuple(envelope_settings.milestones), envelope_settings.margin)
-            if envelope_settings
-            else None,
+            envelope=envelope,
             network_facts=self.pack.network_inputs,
             input_kinds=tuple(training_settings.inputs),
             beginnings=self.warm_start,
@@ -169,13 +172,16 @@ class SearchPlan:
         """The numbers of every training, with the rules that end one before its last epoch."""
         training_settings = self.settings.training
         plateau_settings = training_settings.early_stopping.plateau
-        timeout_seconds = (
-            60.0 * training_settings.timeout_minutes if training_settings.timeout_minutes else None
-        )
+        plateau = None
+        if plateau_settings:
+            plateau = Plateau(**plateau_settings.model_dump())
+        timeout_seconds = None
+        if training_settings.timeout_minutes:
+            timeout_seconds = 60.0 * training_settings.timeout_minutes
         ending_rules = Ends(
             guessing_epochs=training_settings.guessing_epochs,
             timeout_seconds=timeout_seconds,
-            plateau=Plateau(**plateau_settings.model_dump()) if plateau_settings else None,
+            plateau=plateau,
         )
         return Recipe(
             epochs=training_settings.epochs,
@@ -256,8 +262,9 @@ def read_search_prior(settings: Settings, space: Space) -> Prior | None:
 
 def _ranking_of(settings: Settings) -> Ranking:
     """How the search learns the order of the scores, if it does."""
-    ranking = settings.search.ranking
-    return Ranking.from_facts(ranking.model_dump()) if ranking else RANKING
+    if settings.search.ranking is None:
+        return RANKING
+    return Ranking.from_facts(settings.search.ranking.model_dump())
 
 
 def _schedule_of(settings: Settings) -> Schedule:

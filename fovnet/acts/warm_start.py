@@ -45,7 +45,9 @@ def warm_start_networks(settings: Settings) -> tuple[Beginning, ...]:
     Raises as `warm_start_ensemble`, and ModelError as `refuse_other_inputs`.
     """
     ensemble = warm_start_ensemble(settings)
-    networks = () if ensemble is None else beginnings_of_ensemble(*ensemble)
+    networks: tuple[Beginning, ...] = ()
+    if ensemble is not None:
+        networks = beginnings_of_ensemble(*ensemble)
     refuse_other_inputs(networks, settings.training.inputs, settings.training.head)
     return networks
 

@@ -112,7 +112,7 @@ def _replace_networks(
                 Path(draft_folder) / file_name,
                 precision,
                 alone=member.get("alone", False),
-                mixed=None if blend is None else (blend[0], blend[1][member["slot"]]),
+                blend=None if blend is None else (blend[0], blend[1][member["slot"]]),
             )
             facts_of_members.append(
                 {**member, "weights": file_name, "sha256": checksum(network_path)}

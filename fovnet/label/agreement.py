@@ -82,7 +82,8 @@ def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
                         volume_row, first_state, second_state, record.grid, vocabulary
                     )
                 )
-            if difference_sentences := describe_differences(first_state, second_state, record.grid):
+            difference_sentences = describe_differences(first_state, second_state, record.grid)
+            if difference_sentences:
                 difference_rows.append(
                     {
                         "volume_id": volume_row.volume_id,

@@ -69,7 +69,9 @@ def write_volumes(out: Path, items: Sequence[LabelItem]) -> None:
     attribute_names = dict.fromkeys(
         attribute_name for item in items for attribute_name in item.row.attributes
     )
-    split_column = ("split",) if any(item.row.split for item in items) else ()
+    split_column: tuple[str, ...] = ()
+    if any(item.row.split for item in items):
+        split_column = ("split",)
     volume_rows = [
         {
             **item.row.attributes,
@@ -175,19 +177,11 @@ def _label_rows(item: LabelItem, label: LabelState, record: VolumeRecord) -> Ite
             yield cells
         return
     for region, first_slice, last_slice in label.extents:
-        yield {
-            "volume_id": volume_id,
-            "region": region,
-            SLICE_COLUMNS[0]: first_slice,
-            SLICE_COLUMNS[1]: last_slice,
-        }
+        slice_cells = dict(zip(SLICE_COLUMNS, (first_slice, last_slice), strict=True))
+        yield {"volume_id": volume_id, "region": region, **slice_cells}
     if not label.extents and record.grid:
-        yield {
-            "volume_id": volume_id,
-            "region": NONE,
-            SLICE_COLUMNS[0]: 0,
-            SLICE_COLUMNS[1]: record.grid.slices - 1,
-        }
+        slice_cells = dict(zip(SLICE_COLUMNS, (0, record.grid.slices - 1), strict=True))
+        yield {"volume_id": volume_id, "region": NONE, **slice_cells}
 
 
 def _reading_rows(volume_id: str, record: VolumeRecord) -> Iterator[TableRow]:
@@ -199,13 +193,11 @@ def _reading_rows(volume_id: str, record: VolumeRecord) -> Iterator[TableRow]:
             reader_label
         )
         for extent in reader_label.extents:
-            end_cells: dict[str, Any] = {
-                SLICE_COLUMNS[0]: extent.first_slice,
-                SLICE_COLUMNS[1]: extent.last_slice,
-            }
-            if grid := record.grid:
+            slices = (extent.first_slice, extent.last_slice)
+            end_cells: dict[str, Any] = dict(zip(SLICE_COLUMNS, slices, strict=True))
+            if record.grid:
                 edge_heights_mm = (
-                    grid.bottom_mm + slice_edge * grid.step_mm
+                    record.grid.bottom_mm + slice_edge * record.grid.step_mm
                     for slice_edge in (extent.first_slice, extent.last_slice + 1)
                 )
                 end_cells |= dict(zip(HEIGHT_COLUMNS, edge_heights_mm, strict=True))

@@ -20,7 +20,7 @@ from fovnet.net.cost.predicted import (
 from fovnet.net.cost.probes import VALIDATED_SLICES, ProbeBench
 from fovnet.net.family.architecture import Architecture
 
-LONGEST_HELD_OUT_STEP_SECONDS = 1.0  # second, predicted: longer steps would make the check slow
+LONGEST_HELD_OUT_STEP_SECONDS = 1.0  # predicted: longer steps would make the check slow
 LARGEST_HELD_OUT_BYTES = 3e9
 # fmt: off
 REPORTED_PROPERTIES = (
@@ -82,12 +82,12 @@ def choose_held_out(rows: Columns, calibration: Calibration, count: int, seed: i
         for row in np.random.default_rng(seed).permutation(usable_rows)
         if (rows.architecture(row), int(rows.batch[row])) not in timed_networks
     ]
-    rows_by_filter_count: Counter[int] = Counter()
+    row_count_by_filters: Counter[int] = Counter()
     round_of_row = []
     for row in shuffled_rows:
         filter_count = int(rows.filters[row])
-        round_of_row.append(rows_by_filter_count[filter_count])
-        rows_by_filter_count[filter_count] += 1
+        round_of_row.append(row_count_by_filters[filter_count])
+        row_count_by_filters[filter_count] += 1
     order_by_round = np.argsort(round_of_row, kind="stable")
     return rows.select(np.array(shuffled_rows, dtype=np.int64)[order_by_round[:count]])
 
@@ -108,10 +108,14 @@ def measure_held_out(
             row_cost, batch, Work(batch, 0, 1), calibration.speed
         )
         step_count = int(np.clip(1.0 / step_seconds[0], 3, 30))
-        train, validate = bench.make_timers(architecture, batch)
-        train(1)
-        validate()
-        measured_seconds = train(step_count) + validate() + validate()
+        timers = bench.make_timers(architecture, batch)
+        timers.seconds_of_steps(1)
+        timers.seconds_of_validation()
+        measured_seconds = (
+            timers.seconds_of_steps(step_count)
+            + timers.seconds_of_validation()
+            + timers.seconds_of_validation()
+        )
         work = Work(step_count * batch, 2 * VALIDATED_SLICES, 1)
         predicted_seconds = predict_training_seconds(row_cost, batch, work, calibration.speed)
         architecture_fields = asdict(architecture)

@@ -32,8 +32,10 @@ from fovnet.net.family.architecture import (
 FLOAT_BYTES = 4  # bytes of a float32
 INDEX_BYTES = 8  # torch's max-pooling keeps the index of each maximum as int64
 NUMBERS_PER_WEIGHT = 3  # weights, gradients, momentum
-GRID_IMAGES = 2  # float images per slice during augmentation: the sampling grid,
-IMAGES_PER_CHANNEL = 5  # and per channel: as picked, resampled, noise, and their sums
+GRID_IMAGES = 2
+"""Float images per slice during augmentation: the sampling grid."""
+IMAGES_PER_CHANNEL = 5
+"""Float images per channel of a slice: as picked, resampled, noise, and their sums."""
 
 Floats = NDArray[np.float64]
 
@@ -273,10 +275,10 @@ def predict_training_bytes(cost: Cost, batch: Any, *, keeps_average: bool = Fals
     bytes_of_slice = (
         cost.activation_bytes + 1.9 * cost.largest_activation_bytes + cost.augmentation_bytes
     )
-    return np.asarray(
-        (NUMBERS_PER_WEIGHT + keeps_average) * FLOAT_BYTES * cost.weight_count
-        + batch * bytes_of_slice
-    )
+    numbers_per_weight = NUMBERS_PER_WEIGHT
+    if keeps_average:
+        numbers_per_weight += 1
+    return np.asarray(numbers_per_weight * FLOAT_BYTES * cost.weight_count + batch * bytes_of_slice)
 
 
 def priced_amounts(cost: Cost, batch: Any, work: Work, speed: DeviceSpeed) -> tuple[Floats, ...]:
@@ -286,9 +288,8 @@ def priced_amounts(cost: Cost, batch: Any, work: Work, speed: DeviceSpeed) -> tu
     slice_count = work.epochs * (
         work.training_slices + speed.validation_share * work.validation_slices
     )
-    step_count = work.epochs * np.ceil(
-        work.training_slices / batch
-    )  # the last one may be of fewer slices
+    # the last step of an epoch may be of fewer slices
+    step_count = work.epochs * np.ceil(work.training_slices / batch)
     return (
         3.0 * slice_count * cost.effective_flop(speed.filters_at_once),
         3.0 * slice_count * 2 * cost.activation_bytes,  # written once, read once

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -27,11 +27,11 @@ from fovnet.net.training.class_weights import inverse_class_weights
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import SIDE_PIXELS
 
-VALIDATED_SLICES = 32  # slices; one batch
+VALIDATED_SLICES = 32  # one batch
 LEAST_STEPS = 3
 MOST_STEPS = 30  # that are timed
 ENOUGH_SECONDS = 0.25  # total of a network's timed steps after which timing ends
-PROBE_LEARNING_RATE = 1e-6  # learning rate: small, so that nothing diverges
+PROBE_LEARNING_RATE = 1e-6  # small, so that nothing diverges
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,13 @@ class Probe(TimedNetwork):
 
     steps: int
     peak_bytes: int
+
+
+class Timers(NamedTuple):
+    """The seconds of a number of steps of a network, and of a validation of VALIDATED_SLICES."""
+
+    seconds_of_steps: Callable[[int], float]
+    seconds_of_validation: Callable[[], float]
 
 
 class ProbeBench:
@@ -87,11 +94,8 @@ class ProbeBench:
             return self.time_network(net, batch).peak_bytes
         return measure_process_growth(net, batch, self._ranges, self._precision)
 
-    def make_timers(
-        self, net: Architecture, batch: int
-    ) -> tuple[Callable[[int], float], Callable[[], float]]:
-        """Two functions for a fresh network: the seconds of a number of steps, and those of one
-        validation of 32 slices."""
+    def make_timers(self, net: Architecture, batch: int) -> Timers:
+        """The timers of a fresh network."""
         progress = training.begin_training(net, PROBE_LEARNING_RATE, 0, self._data.device)
 
         def train(step_count: int) -> None:
@@ -105,26 +109,27 @@ class ProbeBench:
                 progress.model, self._data, self._weights, self._precision
             )
 
-        return (lambda step_count: self._seconds_of(partial(train, step_count))), partial(
-            self._seconds_of, validate
+        return Timers(
+            lambda step_count: self._seconds_of(partial(train, step_count)),
+            partial(self._seconds_of, validate),
         )
 
     def time_network(self, net: Architecture, batch: int) -> Probe:
         """The timed steps and validation of the network, each after one that is not timed."""
         if self._data.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats()
-        seconds_of_steps, seconds_of_validation = self.make_timers(net, batch)
-        seconds_of_steps(1)
+        timers = self.make_timers(net, batch)
+        timers.seconds_of_steps(1)
         step_seconds: list[float] = []
         while len(step_seconds) < LEAST_STEPS or (
             sum(step_seconds) < ENOUGH_SECONDS and len(step_seconds) < MOST_STEPS
         ):
-            step_seconds.append(seconds_of_steps(1))
+            step_seconds.append(timers.seconds_of_steps(1))
         peak_memory_bytes = training.peak_memory_bytes(self._data.device)
-        seconds_of_validation()
+        timers.seconds_of_validation()
         return Probe(
             float(np.median(step_seconds)),
-            seconds_of_validation() / VALIDATED_SLICES,
+            timers.seconds_of_validation() / VALIDATED_SLICES,
             len(step_seconds),
             peak_memory_bytes,
         )
@@ -164,7 +169,8 @@ def _measure_growth(architecture: Architecture, batch: int, ranges: Ranges, prec
     torch.set_num_threads(1)
     keep_freed_memory()
     cpu_bench = ProbeBench(torch.device("cpu"), ranges, architecture.classes, precision=precision)
-    cpu_bench.make_timers(Architecture(1, 1, 0, 3, False, architecture.classes, "gap"), 1)[0](1)
+    smallest = Architecture(1, 1, 0, 3, False, architecture.classes, "gap")
+    cpu_bench.make_timers(smallest, 1).seconds_of_steps(1)
     start_bytes = peak_bytes()
-    cpu_bench.make_timers(architecture, batch)[0](3)
+    cpu_bench.make_timers(architecture, batch).seconds_of_steps(3)
     return int(peak_bytes() - start_bytes)

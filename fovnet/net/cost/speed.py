@@ -21,11 +21,11 @@ from fovnet.net.cost.predicted import DeviceSpeed, Floats, Work, predict_costs, 
 FILTERS_AT_ONCE = (1, 2, 4, 8, 16, 32, 64)
 """Numbers of filters that a device may compute at once; the one that fits best is chosen."""
 
-# scale of the soft-L1 loss of log seconds: beyond about 10 % it grows linearly, not quadratically
 OUTLIER_LOG_RATIO = 0.1
-# smallest share of time of each term in some training, so that a rate that cannot be measured stays
-# finite
+"""Scale of the soft-L1 loss of log seconds: beyond about 10 % it grows linearly, not quadratically."""
 LEAST_PRICE_SHARE = 1e-3
+"""Smallest share of time of each term in some training, so that a rate that cannot be measured stays
+finite."""
 FEWEST_TRAININGS = 5  # as many as there are prices
 
 
@@ -89,21 +89,18 @@ def log_misfit(device: DeviceSpeed, trained: Timings) -> Floats:
 
 def _fit_filters_at_once(trained: Timings, validation_share: float) -> DeviceSpeed:
     """The device with the number of filters at once of least misfit; ties: the smallest."""
-    least_misfit_and_device: tuple[float, DeviceSpeed] | None = None
+    least_misfit = np.inf
+    best_device: DeviceSpeed | None = None
     for filters_at_once in FILTERS_AT_ONCE:
         device = DeviceSpeed(
             1.0, 1.0, 1.0, filters_at_once=filters_at_once, validation_share=validation_share
         )
         prices, price_misfit = _fit_prices(_term_matrix(device, trained), trained.measured_seconds)
-        if least_misfit_and_device is None or price_misfit < least_misfit_and_device[0] * (
-            1 - 1e-6
-        ):
-            least_misfit_and_device = (
-                price_misfit,
-                DeviceSpeed.of(prices, filters_at_once, validation_share),
-            )
-    assert least_misfit_and_device is not None
-    return least_misfit_and_device[1]
+        if best_device is None or price_misfit < least_misfit * (1 - 1e-6):
+            least_misfit = price_misfit
+            best_device = DeviceSpeed.of(prices, filters_at_once, validation_share)
+    assert best_device is not None
+    return best_device
 
 
 def _term_matrix(device: DeviceSpeed, timed: Timings) -> Floats:

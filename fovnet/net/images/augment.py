@@ -63,7 +63,7 @@ def draw_augmentation(n: int, ranges: Ranges, generator: torch.Generator) -> Ten
     distortion_draws = draw_distortions(
         n, ranges.bend, ranges.texture, ranges.tones, ranges.shading, generator
     )
-    end_draws = draw_shown_shares(n, ranges.crop, generator)
+    shown_share_draws = draw_shown_shares(n, ranges.crop, generator)
     other_channel_draws = draw_other_channels(n, ranges.alone, generator)
     grey_draws_of_slices = torch.stack(grey_draws, dim=1)
     return torch.cat(
@@ -72,7 +72,7 @@ def draw_augmentation(n: int, ranges: Ranges, generator: torch.Generator) -> Ten
             grey_draws_of_slices,
             crop_draws,
             distortion_draws,
-            end_draws,
+            shown_share_draws,
             other_channel_draws,
         ],
         dim=1,

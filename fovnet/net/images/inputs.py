@@ -23,9 +23,9 @@ view.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -127,6 +127,13 @@ class PlacingOnDevice:
         )
 
 
+class DistortImages(Protocol):
+    """Distorts images (m, c, h, w)."""
+
+    def __call__(self, images: Tensor, *, may_move: bool) -> Tensor:
+        """The images, their content moved only if it `may_move`."""
+
+
 @dataclass(frozen=True)
 class Warp:
     """The augmentation of m training slices.
@@ -136,8 +143,8 @@ class Warp:
                      theta: half its width and height, and its centre; None: the whole slice
     shown_shares     (m, 2) the shares of its volume below and above it that its sections show;
                      None: all of it
-    distort_images   applied first to images (m, c, h, w); its second argument is whether it may move
-                     their content, which is False for sections: the slice would leave its row
+    distort_images   applied first; it may not move the content of sections: the slice would leave
+                     its row
     crops_like_cut_slices  whether a crop is resampled at 4 mm like a slice cut to it, and sections
                      are zoomed along their own axis, as `fovnet.net.recipe.Ranges.as_cut` says
     """
@@ -145,7 +152,7 @@ class Warp:
     theta: Tensor
     crops: Tensor | None = None
     shown_shares: Tensor | None = None
-    distort_images: Callable[[Tensor, bool], Tensor] | None = None
+    distort_images: DistortImages | None = None
     crops_like_cut_slices: bool = True
 
 
@@ -230,7 +237,7 @@ def _distort_and_crop(
     if warp is None:
         return source, None, None
     if warp.distort_images is not None:
-        source = warp.distort_images(source, True)
+        source = warp.distort_images(source, may_move=True)
     if warp.crops is None:
         return source, warp.theta, None
     source, crops = crop_images(source, warp.crops)
@@ -248,7 +255,7 @@ def _warp_sections(
     crops        (m, 4) rectangles of the slices: half width and height, centre; None: whole slices
     """
     if warp.distort_images is not None:
-        images = warp.distort_images(images, False)
+        images = warp.distort_images(images, may_move=False)
     width = images.shape[3]
     column_positions = (2 * torch.arange(width, device=images.device) + 1) / width - 1
     warped_sections = []

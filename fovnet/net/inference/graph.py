@@ -75,6 +75,7 @@ def build_graph(networks: Sequence[nn.Module]) -> ModelProto:
     """
     from onnx import TensorProto, helper
 
+    _refuse_too_large(networks)
     channel_count = _channel_count(networks)
     drawing = GraphDrawing()
     first_axis_name = drawing.keep("first_axis", np.array([0], dtype=np.int64))
@@ -94,9 +95,8 @@ def build_graph(networks: Sequence[nn.Module]) -> ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
 
 
-def _channel_count(networks: Sequence[nn.Module]) -> int:
-    """The number of input channels of all the networks, from their first layer, a normalisation.
-    Raises ModelError as `build_graph`."""
+def _refuse_too_large(networks: Sequence[nn.Module]) -> None:
+    """Raises ModelError "graph-too-large" if the networks' weights exceed MOST_WEIGHT_BYTES."""
     weight_bytes = sum(
         weight.numel() * 4 for network in networks for weight in network.parameters()
     )
@@ -106,16 +106,20 @@ def _channel_count(networks: Sequence[nn.Module]) -> int:
             f"the networks' weights are {weight_bytes / 1e9:.1f} GB, more than the "
             f"{MOST_WEIGHT_BYTES / 1e9:.1f} of an ONNX graph; use the engine torch",
         )
+
+
+def _channel_count(networks: Sequence[nn.Module]) -> int:
+    """The number of input channels of all the networks, from their first layer, a normalisation.
+    Raises ModelError "graph-inputs"."""
     first_layers = [next(network.children(), None) for network in networks]
     channel_counts = {getattr(layer, "num_features", None) for layer in first_layers}
-    channel_count = channel_counts.pop() if len(channel_counts) == 1 else None
-    if channel_count is None:
+    if len(channel_counts) != 1 or None in channel_counts:
         raise ModelError(
             "graph-inputs",
             "the networks do not all normalise the same number of channels first; use the engine "
             "torch",
         )
-    return int(channel_count)
+    return int(channel_counts.pop())
 
 
 def _draw_layer(drawing: GraphDrawing, layer: nn.Module, name: str, source: str) -> str:

@@ -197,6 +197,12 @@ def train_proposal(
         side=training_data.slices.shape[-1],
         inputs=job.input_kinds,
     )
+    beginning = None
+    if job.beginnings:
+        beginning = nearest_beginning(job.beginnings, proposal.configuration)
+    clock = time.monotonic
+    if job.records_epoch_seconds and device.type == "cpu":
+        clock = time.process_time
     ending = train_network(
         architecture,
         learning_rate=job.rate_factor * axes.learning_rate(proposal.configuration),
@@ -207,13 +213,9 @@ def train_proposal(
         weights_path=weights_path,
         network_facts={"slot": proposal.slot, "seed": proposal.seed, **job.network_facts},
         report_epoch=report_epoch,
-        beginning=nearest_beginning(job.beginnings, proposal.configuration)
-        if job.beginnings
-        else None,
+        beginning=beginning,
         data_hash=job.data_hash,
-        clock=time.process_time
-        if job.records_epoch_seconds and device.type == "cpu"
-        else time.monotonic,
+        clock=clock,
     )
     if device.type == "cuda":
         torch.cuda.empty_cache()
@@ -269,17 +271,17 @@ def _read_data(job: TrainingJob, device: torch.device) -> TrainingData:
 
 @lru_cache(maxsize=1)
 def _load_data(
-    pixels: Path,
-    rows: Path,
+    pixels_path: Path,
+    rows_path: Path,
     stamps: tuple[Stamp, Stamp],
     device: torch.device,
-    kinds: tuple[str, ...],
+    input_kinds: tuple[str, ...],
 ) -> TrainingData:
     """The data set on the device, loaded once per worker: 80,000 slices are 1.3 GB.  `stamps`
     distinguish rewritten files from those they replaced."""
     from fovnet.net.training.train import place_on_device  # torch
 
-    with np.load(rows, allow_pickle=False) as arrays:
+    with np.load(rows_path, allow_pickle=False) as arrays:
         targets = arrays["targets"]
         training_rows = arrays["train"]
         validation_rows = arrays["validation"]
@@ -287,9 +289,9 @@ def _load_data(
         if "volume" in arrays:
             placing = Placing(arrays["sides_mm"], arrays["volume"], arrays["z_mm"])
     # copy-on-write: torch requires writable memory, but nothing is written
-    mapped_pixels = np.load(pixels, mmap_mode="c")
+    mapped_pixels = np.load(pixels_path, mmap_mode="c")
     return place_on_device(
-        mapped_pixels, targets, training_rows, validation_rows, device, placing, kinds
+        mapped_pixels, targets, training_rows, validation_rows, device, placing, input_kinds
     )
 
 

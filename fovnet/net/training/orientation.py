@@ -40,7 +40,8 @@ SHOWINGS_PER_VOLUME = 360  # mean number of times that each volume is shown, 15 
 BATCH_SIZE = 128
 LEARNING_RATE = 2e-3
 WEIGHT_DECAY = 0.05
-DROPOUT = (0.1, 0.3)  # dropout of the outlines, and of the hidden layers
+OUTLINE_DROPOUT = 0.1
+HIDDEN_DROPOUT = 0.3
 CROP_SHARE = 0.4  # of pictures, cropped to a rectangle
 LEAST_CROP = 0.45  # its least size, as a share of each side
 PICTURES_AT_ONCE = 512  # pictures augmented together: 80 MB
@@ -151,15 +152,16 @@ def _fit_network(
     deviation."""
     copy_count, volume_count = outline_copies.shape[:2]
     input_count = int(np.prod(OUTLINE_SHAPE))
+    first_width, second_width = HIDDEN_WIDTHS
     network = nn.Sequential(
-        nn.Dropout(DROPOUT[0]),
-        nn.Linear(input_count, HIDDEN_WIDTHS[0]),
+        nn.Dropout(OUTLINE_DROPOUT),
+        nn.Linear(input_count, first_width),
         nn.ReLU(),
-        nn.Dropout(DROPOUT[1]),
-        nn.Linear(*HIDDEN_WIDTHS),
+        nn.Dropout(HIDDEN_DROPOUT),
+        nn.Linear(first_width, second_width),
         nn.ReLU(),
-        nn.Dropout(DROPOUT[1]),
-        nn.Linear(HIDDEN_WIDTHS[1], len(VIEWS)),
+        nn.Dropout(HIDDEN_DROPOUT),
+        nn.Linear(second_width, len(VIEWS)),
     )
     step_count = max(1, SHOWINGS_PER_VOLUME * volume_count // BATCH_SIZE)
     optimiser = torch.optim.AdamW(network.parameters(), LEARNING_RATE, weight_decay=WEIGHT_DECAY)

@@ -26,23 +26,23 @@ def write_weights(
     precision: str,
     *,
     alone: bool = False,
-    mixed: tuple[float, Path] | None = None,
+    blend: tuple[float, Path] | None = None,
 ) -> Path:
     """`target`, holding the network of a weights file in a precision of TYPE_BY_PRECISION; float32
     is the file as it is, byte for byte.
 
     alone  the network is to see only the slice of its inputs: `load_network` applies it; the
            weights in the file are unchanged
-    mixed  for blending: the weight of the network, and the file of the one it was trained from,
+    blend  the weight of the network in a blend, and the file of the one it was trained from,
            which has the rest; None: no blending
     Counts stay integers.  Raises ModelError if the file is missing or damaged, or a weight is too
     large for the precision.
     """
-    if TYPE_BY_PRECISION[precision] is torch.float32 and not alone and mixed is None:
+    if TYPE_BY_PRECISION[precision] is torch.float32 and not alone and blend is None:
         return copy_file(source, target)
     tensors, facts = load_tensors(source)
-    if mixed is not None:
-        tensors = blend_tensors(tensors, facts, *mixed)
+    if blend is not None:
+        tensors = blend_tensors(tensors, facts, *blend)
     if alone:
         facts = {**facts, "alone": True}
     rounded_tensors = {

@@ -10,7 +10,7 @@ small kernels are launched together, and no part of a step waits for the host.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import torch
@@ -29,7 +29,7 @@ from fovnet.net.images.augment import (
     shown_shares_in,
 )
 from fovnet.net.images.distort import distort
-from fovnet.net.images.inputs import PlacingOnDevice, Warp, make_images
+from fovnet.net.images.inputs import DistortImages, PlacingOnDevice, Warp, make_images
 from fovnet.net.recipe import Ranges
 
 # steps before the recording, in which libraries choose their kernels and momentum buffers are
@@ -166,15 +166,13 @@ def make_augmented_images(
     return inputs
 
 
-def _make_distortion(
-    slice_draws: Tensor, ranges: Ranges
-) -> Callable[[Tensor, bool], Tensor] | None:
+def _make_distortion(slice_draws: Tensor, ranges: Ranges) -> DistortImages | None:
     """A function that distorts images (m, c, h, w) by these random numbers (m, 94) of their slices;
-    its second argument is whether it may move their content.  None if nothing is to be distorted."""
+    None if nothing is to be distorted."""
     if not (ranges.bend or ranges.texture or ranges.tones or ranges.shading):
         return None
 
-    def distort_images(images: Tensor, may_move: bool) -> Tensor:
+    def distort_images(images: Tensor, *, may_move: bool) -> Tensor:
         return distort(
             images,
             distortions_in(slice_draws),

@@ -334,8 +334,8 @@ def test_what_moves_parts_of_a_slice_is_not_done_to_sections(
 ) -> None:
     asked = []
 
-    def before(seen: torch.Tensor, moved: bool) -> torch.Tensor:
-        asked.append((seen.shape[1], moved))
+    def before(seen: torch.Tensor, *, may_move: bool) -> torch.Tensor:
+        asked.append((seen.shape[1], may_move))
         return seen
 
     make_images(

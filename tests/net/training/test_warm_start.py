@@ -118,9 +118,9 @@ def test_members_are_a_blend_of_what_was_trained_and_what_it_began_with(
     }
     save_tensors(tmp_path / "other.safetensors", ring, {**facts, "classes": [*CLASSES, "ring"]})
     for before in ("first", "other"):
-        mixed = 0.25, tmp_path / f"{before}.safetensors"
+        blend = 0.25, tmp_path / f"{before}.safetensors"
         write_weights(
-            tmp_path / "whole.safetensors", tmp_path / "quarter.safetensors", "float32", mixed=mixed
+            tmp_path / "whole.safetensors", tmp_path / "quarter.safetensors", "float32", blend=blend
         )
         whole, quarter = (
             load_tensors(tmp_path / f"{each}.safetensors")[0] for each in ("whole", "quarter")
