@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.calibrations import label_shares
 from fovnet.decision.folder import FACTS_FILE_NAME, PART_FILE_NAMES
 from fovnet.errors import ModelError
 from fovnet.net.family.facts import load_facts
@@ -205,8 +206,8 @@ def guessing_loss(
     """
     import torch
 
-    train_targets = torch.from_numpy(train / train.sum(axis=1, keepdims=True))
-    validation_targets = torch.from_numpy(validation / validation.sum(axis=1, keepdims=True))
+    train_targets = torch.from_numpy(label_shares(train))
+    validation_targets = torch.from_numpy(label_shares(validation))
     if frequency is not None:
         frequency = frequency.to(train_targets.dtype)
     return guessing_loss_of_targets(

@@ -39,20 +39,24 @@ BETA_INTERCEPT_INDEX = 2  # index of c in beta
 LEAST_CASES_OF_EITHER = 10  # cases that must be right, and wrong, for a calibration to be fitted
 
 
+def label_shares(truth: NDArray[np.bool_]) -> Floats:
+    """(s, k) the target of each slice in training: 1 for its label, half for each of two."""
+    return np.asarray(truth / truth.sum(axis=1, keepdims=True))
+
+
 def fit_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np.bool_]]) -> float:
     """The maximum-likelihood temperature, between 0.2 and 5, for the true classes of all slices;
     probabilities (s, k) of each volume."""
     from scipy.optimize import minimize_scalar  # 0.4 s, for fitting alone
 
     slice_probabilities = np.concatenate(probabilities)
-    slice_labels = np.concatenate(truth)
-    label_shares = slice_labels / slice_labels.sum(axis=1, keepdims=True)
+    shares = label_shares(np.concatenate(truth))
 
     def negative_log_likelihood(log_temperature: float) -> float:
         log_probabilities = np.log(
             np.maximum(temper(slice_probabilities, np.exp(log_temperature)), 1e-12)
         )
-        return float(-(label_shares * log_probabilities).sum(axis=1).mean())
+        return float(-(shares * log_probabilities).sum(axis=1).mean())
 
     optimum = minimize_scalar(
         negative_log_likelihood, bounds=(np.log(0.2), np.log(5.0)), method="bounded"

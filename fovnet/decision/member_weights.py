@@ -27,6 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from fovnet.decision.calibrations import label_shares
+
 Floats = NDArray[np.float64]
 Members = NDArray[np.floating]
 GREEDY_PICKS = 50  # picks of the greedy way: weights are multiples of 1/n, n at most 50
@@ -55,21 +57,19 @@ def weigh_by_way(
 ) -> Weighing:
     """The members' weights by a way of WEIGHTS_BY_WAY, or by the best of them ("auto"), with the
     losses of all ways."""
-    label_shares = truth / truth.sum(axis=1, keepdims=True)
+    shares = label_shares(truth)
     loss_by_way = {
-        way_name: log_loss(
-            mean_by_weights(members, weights_of(members, label_shares, groups)), label_shares
-        )
+        way_name: log_loss(mean_by_weights(members, weights_of(members, shares, groups)), shares)
         for way_name, weights_of in WEIGHTS_BY_WAY.items()
     }
-    held_out_loss_by_way = _held_out_losses(members, label_shares, groups)
+    held_out_loss_by_way = _held_out_losses(members, shares, groups)
     best_way = way
     if way == "auto":
         # the first of equals: equal
         best_way = min(held_out_loss_by_way, key=lambda way_name: held_out_loss_by_way[way_name])
     return Weighing(
         best_way,
-        WEIGHTS_BY_WAY[best_way](members, label_shares, groups),
+        WEIGHTS_BY_WAY[best_way](members, shares, groups),
         loss_by_way,
         held_out_loss_by_way,
     )

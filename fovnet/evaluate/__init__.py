@@ -21,5 +21,5 @@
     guards        refusals of subjects used before, and of changed labels
     writing       JSON for programs, TSV for spreadsheets
 
-Behind these doors: `arms`, `headers`, `overlaps`, `risk`, `slices` and `subgroups`.
+Behind these doors: `arms`, `headers`, `overlaps`, `risk`, `shares` and `subgroups`.
 """

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.calibrations import label_shares
 from fovnet.decision.chain.spans import decide_volume
 from fovnet.decision.member_weights import WEIGHTS_BY_WAY, mean_by_weights
 from fovnet.decision.rule import Rule
@@ -150,12 +151,9 @@ def mix_equally(networks: Networks) -> Floats:
 def _mean_weighted(networks: Networks, way: str) -> Floats:
     """Members weighted by a way of WEIGHTS_BY_WAY."""
     is_validation = networks.is_validation
-    target_shares = networks.truth[is_validation] / networks.truth[is_validation].sum(
-        axis=1, keepdims=True
-    )
     member_weights = WEIGHTS_BY_WAY[way](
         networks.member_probabilities[:, is_validation],
-        target_shares,
+        label_shares(networks.truth[is_validation]),
         networks.subject_index[is_validation],
     )
     return mean_by_weights(networks.member_probabilities, member_weights)

@@ -22,6 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.calibrations import label_shares
+from fovnet.evaluate.shares import share_or_nan
+
 BIN_COUNT = 10
 STAGES = ("raw", "calibrated", "smoothed", "decided")
 LEAST_PROBABILITY = 5e-6
@@ -45,9 +48,7 @@ def expected_calibration_error(totals: NDArray[Any]) -> NDArray[np.float64]:
     slice_count = totals[..., 0].sum(axis=-1)
     # each bin's gap times its slices, so the weights cancel
     gap_in_slices = np.abs(totals[..., 2] - totals[..., 1]).sum(axis=-1)
-    calibration_error = np.full(np.shape(slice_count), np.nan)
-    np.divide(gap_in_slices, slice_count, out=calibration_error, where=np.asarray(slice_count) > 0)
-    return calibration_error
+    return share_or_nan(gap_in_slices, slice_count)
 
 
 def brier_total(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
@@ -55,8 +56,7 @@ def brier_total(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) ->
 
     The target of a slice with two true classes is half of each, as in training.
     """
-    target_shares = truth / truth.sum(axis=1, keepdims=True)
-    return float(((probabilities - target_shares) ** 2).sum())
+    return float(((probabilities - label_shares(truth)) ** 2).sum())
 
 
 def negative_log_likelihood(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
@@ -65,5 +65,5 @@ def negative_log_likelihood(probabilities: NDArray[np.float64], truth: NDArray[n
     The target of a slice with two true classes is half of each, as in training; probabilities are
     clipped to LEAST_PROBABILITY.
     """
-    target_shares = truth / truth.sum(axis=1, keepdims=True)
-    return float(-(target_shares * np.log(np.maximum(probabilities, LEAST_PROBABILITY))).sum())
+    log_probabilities = np.log(np.maximum(probabilities, LEAST_PROBABILITY))
+    return float(-(label_shares(truth) * log_probabilities).sum())

@@ -15,6 +15,7 @@ from fovnet.evaluate.calibration import STAGES as CALIBRATION_STAGES
 from fovnet.evaluate.calibration import expected_calibration_error
 from fovnet.evaluate.cases import STAGES, Case
 from fovnet.evaluate.measures import FEWEST_SUBJECTS, Measure, Resampling, known_values_and_cases
+from fovnet.evaluate.shares import share_or_nan
 from fovnet.evaluate.slices import balanced_accuracy
 from fovnet.evaluate.statements import statement_measures
 from fovnet.evaluate.tallies import Tally, rank_by_sets, rank_by_slices, stack_counts
@@ -283,14 +284,7 @@ def _weighted_mean_f1(totals: NDArray[np.float64]) -> NDArray[np.float64]:
         where=(true_counts + predicted_counts) > 0,
     )
     true_volumes = true_counts.sum(axis=-1)
-    weighted_mean = np.full_like(true_volumes, np.nan)
-    np.divide(
-        (f1_by_region * true_counts).sum(axis=-1),
-        true_volumes,
-        out=weighted_mean,
-        where=true_volumes > 0,
-    )
-    return np.asarray(weighted_mean)
+    return share_or_nan((f1_by_region * true_counts).sum(axis=-1), true_volumes)
 
 
 def _borders_with_volume_index(tallies: Sequence[Tally]) -> list[tuple[int, Border]]:

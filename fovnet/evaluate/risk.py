@@ -18,6 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.evaluate.shares import share_or_nan
+
 Floats = NDArray[np.float64]
 
 
@@ -57,15 +59,7 @@ class RankedVolumes:
         risk_at_volume = np.divide(
             wrong_so_far, total_so_far, out=np.zeros_like(wrong_so_far), where=total_so_far > 0
         )[:, self.last_of_ties]
-        volume_weights = weights.sum(axis=1)
-        area = np.full(len(weights), np.nan)
-        np.divide(
-            (weights * risk_at_volume).sum(axis=1),
-            volume_weights,
-            out=area,
-            where=volume_weights > 0,
-        )
-        return area
+        return share_or_nan((weights * risk_at_volume).sum(axis=1), weights.sum(axis=1))
 
 
 def rank_volumes(confidence: Floats, wrong: Floats, total: Floats) -> RankedVolumes:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from fovnet.decision.fitting.objective import has_side_region_alone
 from fovnet.evaluate.cases import Case
+from fovnet.evaluate.shares import share_or_nan
 from fovnet.regions import Vocabulary
 
 Counts = NDArray[np.int64]
@@ -68,7 +69,7 @@ def confusion_matrix(rows: Counts, predicted: Counts, class_count: int) -> Count
 def recall_by_class(matrix: NDArray[Any]) -> NDArray[np.float64]:
     """Sensitivity (..., k) of each class from confusion matrices (..., k, k); NaN for a class that
     is never true."""
-    return _share_or_nan(np.diagonal(matrix, axis1=-2, axis2=-1), matrix.sum(axis=-1))
+    return share_or_nan(np.diagonal(matrix, axis1=-2, axis2=-1), matrix.sum(axis=-1))
 
 
 def balanced_accuracy(matrix: NDArray[Any]) -> NDArray[np.float64]:
@@ -76,7 +77,7 @@ def balanced_accuracy(matrix: NDArray[Any]) -> NDArray[np.float64]:
     class_recalls = recall_by_class(matrix)
     is_true_class = np.isfinite(class_recalls)
     recall_sum = np.where(is_true_class, class_recalls, 0.0).sum(axis=-1)
-    return _share_or_nan(recall_sum, is_true_class.sum(axis=-1))
+    return share_or_nan(recall_sum, is_true_class.sum(axis=-1))
 
 
 def are_far_apart(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
@@ -97,10 +98,3 @@ def has_false_label(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> F
     chain_region_count = len(vocabulary.chain)
     is_false[:, :chain_region_count] &= ~has_side_region_alone(truth, chain_region_count)[:, None]
     return np.asarray(is_false.any(axis=1) | ~(predicted & truth).any(axis=1))
-
-
-def _share_or_nan(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[np.float64]:
-    """numerator / denominator, NaN where the denominator is 0."""
-    share = np.full(np.shape(denominator), np.nan)
-    np.divide(numerator, denominator, out=share, where=np.asarray(denominator) > 0)
-    return share

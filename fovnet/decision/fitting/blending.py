@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.calibrations import fit_temperature
+from fovnet.decision.calibrations import fit_temperature, label_shares
 from fovnet.decision.fitting.thresholds import LabelledVolume, fit_thresholds
 from fovnet.decision.judge import Judge
 
@@ -30,10 +30,8 @@ def subject_loss(probabilities: Sequence[Floats], truths: Sequence[NDArray[np.bo
     """The mean log loss, in nats, of a subject's slices, each volume counted alike; (s, k) each."""
     volume_losses = []
     for volume_probabilities, truth in zip(probabilities, truths, strict=True):
-        label_shares = truth / truth.sum(axis=1, keepdims=True)
-        slice_losses = -(
-            label_shares * np.log(np.maximum(volume_probabilities, LEAST_PROBABILITY))
-        ).sum(axis=1)
+        log_probabilities = np.log(np.maximum(volume_probabilities, LEAST_PROBABILITY))
+        slice_losses = -(label_shares(truth) * log_probabilities).sum(axis=1)
         volume_losses.append(slice_losses.mean())
     return float(np.mean(volume_losses))
 
