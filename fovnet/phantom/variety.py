@@ -278,7 +278,7 @@ def _with_free_contrast(usual_plan: Plan, request: ScanRequest, rng: np.random.G
     is_defined_by_contrast = usual_plan.field_kind.name in CONTRAST_DEFINED_FIELDS
     if is_defined_by_contrast and rng.random() < CONTRAST_KEPT_SHARE:
         return usual_plan
-    sequence, contrast = draw_contrast(usual_plan.sequence, rng, _is_of_head(usual_plan))
+    sequence, contrast = draw_contrast(usual_plan.sequence, rng, is_of_head=_is_of_head(usual_plan))
     return replace(usual_plan, sequence=sequence).with_acquisition(free_contrast=contrast)
 
 

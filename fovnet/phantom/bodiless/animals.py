@@ -48,12 +48,12 @@ FINGER_PLACES = ((33.0, 70.0), (12.0, 80.0), (-9.0, 74.0), (-29.0, 58.0), (46.0,
 """Distance from the middle of the palm and length of each, mm; last the thumb."""
 
 
-def rodent(rng: np.random.Generator) -> Iterator[Paint]:
+def paint_rodent(rng: np.random.Generator) -> Iterator[Paint]:
     """A mouse, a rat or a guinea pig, its legs to the sides, with a tail or none."""
     return _paint_animal(log_uniform(60, 260, rng), 1.0, rng)
 
 
-def rabbit(rng: np.random.Generator) -> Iterator[Paint]:
+def paint_rabbit(rng: np.random.Generator) -> Iterator[Paint]:
     """A rabbit: large, with long ears and strong hind legs."""
     length_mm = rng.uniform(300, 450)
     for side in (1.0, -1.0):
@@ -62,7 +62,7 @@ def rabbit(rng: np.random.Generator) -> Iterator[Paint]:
             (side * 0.06, -0.08, 0.56),
             (side * 0.07, -0.13, 0.68),
         ]
-        yield from _fleshy_paints(_tube(length_mm, ear_line, [0.02, 0.025, 0.012]), 1.0)
+        yield from _paint_flesh(_tube(length_mm, ear_line, [0.02, 0.025, 0.012]), 1.0)
     yield from _paint_animal(length_mm, 0.2, rng)
 
 
@@ -85,26 +85,26 @@ def _paint_animal(length_mm: float, tail_share: float, rng: np.random.Generator)
         )
     )
     yield from _paint_limbs(length_mm, tail_share, rng)
-    yield from _fleshy_paints(trunk, fat_mm)
+    yield from _paint_flesh(trunk, fat_mm)
     body_cavity = trunk.shrink(0.025 * length_mm)
     belly = _ellipsoid(length_mm, (0.0, 0.01, -0.18), (0.11, 0.1, 0.2))
-    yield _tissue_paint(belly & body_cavity, "visceral fat")
+    yield _paint_tissue(belly & body_cavity, "visceral fat")
     for tissue, centre, half_axes in ANIMAL_ORGANS:
         centre_mm = np.array(centre) * length_mm * stoutness + rng.normal(0, 0.006 * length_mm, 3)
         half_axes_mm = np.array(half_axes) * length_mm * rng.uniform(0.8, 1.15, 3)
         organ = _ellipsoid(1.0, centre_mm, half_axes_mm)
-        yield _tissue_paint(organ & body_cavity, tissue)
+        yield _paint_tissue(organ & body_cavity, tissue)
     for _ in range(rng.integers(8, 22)):
         loop_centre = rng.uniform((-0.08, -0.01, -0.32), (0.08, 0.08, -0.10))
         bowel_loop = _ellipsoid(length_mm, loop_centre, (0.025, 0.02, 0.02))
         loop_tissue = str(rng.choice(["bowel wall", "bowel fluid", "stool"]))
-        yield _tissue_paint(bowel_loop & body_cavity, loop_tissue)
+        yield _paint_tissue(bowel_loop & body_cavity, loop_tissue)
     brain = _ellipsoid(length_mm, (0.0, -0.02, 0.34), (0.05, 0.038, 0.065))
-    yield _tissue_paint(brain.shrink(-0.008 * length_mm), "cortical bone")
-    yield _tissue_paint(brain, "grey matter")
+    yield _paint_tissue(brain.shrink(-0.008 * length_mm), "cortical bone")
+    yield _paint_tissue(brain, "grey matter")
     spine_line = [(0.0, -0.065, z) for z in (-0.42, -0.2, 0.0, 0.2, 0.29)]
-    yield _tissue_paint(_tube(length_mm, spine_line, 0.018), "red marrow")
-    yield _tissue_paint(_tube(length_mm, spine_line, 0.006), "spinal cord")
+    yield _paint_tissue(_tube(length_mm, spine_line, 0.018), "red marrow")
+    yield _paint_tissue(_tube(length_mm, spine_line, 0.006), "spinal cord")
 
 
 def _paint_limbs(length_mm: float, tail_share: float, rng: np.random.Generator) -> Iterator[Paint]:
@@ -120,8 +120,8 @@ def _paint_limbs(length_mm: float, tail_share: float, rng: np.random.Generator) 
             foot = (foot_x, rng.uniform(0.02, 0.16), hip_z + foot_drop)
             limb_line = [hip, knee, foot]
             radii = np.array([1.3, 1.0, 0.4]) * thickness
-            yield from _fleshy_paints(_tube(length_mm, limb_line, radii), 0.004 * length_mm)
-            yield _tissue_paint(_tube(length_mm, limb_line, 0.2 * thickness), "cortical bone")
+            yield from _paint_flesh(_tube(length_mm, limb_line, radii), 0.004 * length_mm)
+            yield _paint_tissue(_tube(length_mm, limb_line, 0.2 * thickness), "cortical bone")
     if tail_share:
         tail_bend = rng.uniform(-0.2, 0.2)
         tail_line = [
@@ -130,25 +130,25 @@ def _paint_limbs(length_mm: float, tail_share: float, rng: np.random.Generator) 
             (0, 0, -0.46 - tail_share),
         ]
         tail = _tube(length_mm, tail_line, [0.02, 0.014, 0.006])
-        yield from _fleshy_paints(tail, 0.002 * length_mm)
+        yield from _paint_flesh(tail, 0.002 * length_mm)
 
 
-def hand(rng: np.random.Generator) -> Iterator[Paint]:
+def paint_hand(rng: np.random.Generator) -> Iterator[Paint]:
     """A hand with its wrist: five fingers spread or closed, straight or bent, in any rotation."""
     finger_spread = rng.uniform(0, 1)
     bend_deg = rng.uniform(0, 35)
     scale = rng.uniform(0.8, 1.15)
     forearm = _tube(scale, [(0, 0, -40), (0, 0, -90), (0, 0, -150)], [26, 27, 31])
     wrist = _ellipsoid(scale, (0, 0, -95), (31, 20, 75), 0.3)
-    yield from _fleshy_paints(forearm & wrist, 2.0)
-    yield from _fleshy_paints(_ellipsoid(scale, (0, 0, 0), (42, 14, 50), 0.5), 2.0)
+    yield from _paint_flesh(forearm & wrist, 2.0)
+    yield from _paint_flesh(_ellipsoid(scale, (0, 0, 0), (42, 14, 50), 0.5), 2.0)
     for x in (11.0, -11.0):
         forearm_line = [(x, 0, -150), (x, 0, -90), (1.2 * x, 0, -62)]
-        yield from _bone_paints(_tube(scale, forearm_line, [6, 6, 9]))
+        yield from _paint_bone(_tube(scale, forearm_line, [6, 6, 9]))
     for carpal_index in range(8):
         row_index, place_in_row = divmod(carpal_index, 4)
         carpal_centre = ((place_in_row - 1.5) * 12.0, 0, -52 + 11 * row_index)
-        yield from _bone_paints(_ellipsoid(scale, carpal_centre, (6, 6, 6)))
+        yield from _paint_bone(_ellipsoid(scale, carpal_centre, (6, 6, 6)))
     for finger_index, (base_x, finger_mm) in enumerate(FINGER_PLACES):
         is_thumb = finger_index == len(FINGER_PLACES) - 1
         bend_radians = float(np.deg2rad(bend_deg) * rng.uniform(0.6, 1.4))
@@ -184,12 +184,12 @@ def _paint_finger(
         joints.append(joints[-1] + length_share * finger_mm * direction)
         bend_angle += bend_radians
     joint_line = np.array(joints) * scale
-    yield from _fleshy_paints(tube(joint_line, np.array([11.0, 10.0, 9.0, 7.0]) * scale), 1.6)
+    yield from _paint_flesh(tube(joint_line, np.array([11.0, 10.0, 9.0, 7.0]) * scale), 1.6)
     for start_joint, end_joint in pairwise(joint_line):
         joint_gap = 0.12 * (end_joint - start_joint)
-        yield from _bone_paints(tube([start_joint + joint_gap, end_joint - joint_gap], 4.6 * scale))
+        yield from _paint_bone(tube([start_joint + joint_gap, end_joint - joint_gap], 4.6 * scale))
     palm_end = np.array([0.35 * base_x, 0.0, -38.0]) * scale
-    yield from _bone_paints(tube([palm_end, joint_line[0]], 4.6 * scale))
+    yield from _paint_bone(tube([palm_end, joint_line[0]], 4.6 * scale))
 
 
 def _ellipsoid(
@@ -206,24 +206,24 @@ def _tube(scale: float, points: ArrayLike, radii: ArrayLike) -> Tube:
     return tube(np.multiply(points, scale), np.multiply(radii, scale))
 
 
-def _fleshy_paints(solid: Solid, fat_mm: float) -> list[Paint]:
+def _paint_flesh(solid: Solid, fat_mm: float) -> list[Paint]:
     """Muscle under fat and skin."""
     skin_mm = max(0.8, 0.3 * fat_mm)
     return [
-        _tissue_paint(solid.shrink(-fat_mm - skin_mm), "skin"),
-        _tissue_paint(solid.shrink(-fat_mm), "fat"),
-        _tissue_paint(solid, "muscle"),
+        _paint_tissue(solid.shrink(-fat_mm - skin_mm), "skin"),
+        _paint_tissue(solid.shrink(-fat_mm), "fat"),
+        _paint_tissue(solid, "muscle"),
     ]
 
 
-def _bone_paints(solid: Solid) -> list[Paint]:
+def _paint_bone(solid: Solid) -> list[Paint]:
     """Cortex about fatty marrow."""
     return [
-        _tissue_paint(solid, "cortical bone", 8),
-        _tissue_paint(solid.shrink(1.3), "yellow marrow", 9),
+        _paint_tissue(solid, "cortical bone", 8),
+        _paint_tissue(solid.shrink(1.3), "yellow marrow", 9),
     ]
 
 
-def _tissue_paint(solid: Solid, tissue: str, layer: int = 0) -> Paint:
+def _paint_tissue(solid: Solid, tissue: str, layer: int = 0) -> Paint:
     """The solid filled with a tissue of the simulated body, in that layer."""
     return Paint(solid, label_of(tissue), layer)

@@ -14,7 +14,7 @@ from fovnet.phantom.geometry.solids import Ellipsoid, Solid, tube
 RIND, FLESH, FIBRE, CORE, SEED = range(1, 6)
 
 
-def citrus(rng: np.random.Generator) -> Iterator[Paint]:
+def paint_citrus(rng: np.random.Generator) -> Iterator[Paint]:
     """An orange, a lemon or a grapefruit: segments between walls that meet in the axis, with seeds;
     one to four of them."""
     radius_mm = rng.uniform(28, 62)
@@ -22,10 +22,10 @@ def citrus(rng: np.random.Generator) -> Iterator[Paint]:
     fruit_count = int(rng.choice([1, 1, 1, 2, 3, 4]))
     for fruit_index in range(fruit_count):
         centre_x = 2.15 * radius_mm * (fruit_index - (fruit_count - 1) / 2)
-        yield from _citrus_paints(centre_x, radius_mm, elongation, rng)
+        yield from _paint_citrus_fruit(centre_x, radius_mm, elongation, rng)
 
 
-def _citrus_paints(
+def _paint_citrus_fruit(
     centre_x: float, radius_mm: float, elongation: float, rng: np.random.Generator
 ) -> Iterator[Paint]:
     """One citrus fruit about x = `centre_x`: rind, flesh, the walls of its segments and seeds."""
@@ -53,7 +53,7 @@ def _citrus_paints(
     yield Paint(tube(core_line, 0.12 * radius_mm), CORE)
 
 
-def melon(rng: np.random.Generator) -> Iterator[Paint]:
+def paint_melon(rng: np.random.Generator) -> Iterator[Paint]:
     """A melon: a thick rind, flesh, and a cavity of fibres and seeds."""
     radius_mm = rng.uniform(55, 115)
     elongation = rng.uniform(0.9, 1.6)
@@ -70,7 +70,7 @@ def melon(rng: np.random.Generator) -> Iterator[Paint]:
         yield Paint(Ellipsoid((x, y, z), (2.0, 3.0, 6.0), (angle_x, angle_y, angle_z)), SEED)
 
 
-def apple(rng: np.random.Generator) -> Iterator[Paint]:
+def paint_apple(rng: np.random.Generator) -> Iterator[Paint]:
     """An apple or a pear: flesh under a thin skin, five chambers of seeds, a hollow at the stem."""
     radius_mm = rng.uniform(30, 50)
     elongation = rng.uniform(0.8, 1.15)
@@ -94,7 +94,7 @@ def apple(rng: np.random.Generator) -> Iterator[Paint]:
         yield Paint(Ellipsoid((x, y, 0.0), (2.0, 2.0, 4.0)), SEED)
 
 
-def pineapple(rng: np.random.Generator) -> Iterator[Paint]:
+def paint_pineapple(rng: np.random.Generator) -> Iterator[Paint]:
     """A pineapple: a fibrous core, flesh with eyes in spirals near the rind, a crown of leaves."""
     radius_mm = rng.uniform(45, 70)
     elongation = rng.uniform(1.3, 1.9)

@@ -45,36 +45,42 @@ TRAINING: Mapping[str, MakeThing] = {
     **_things_filled_by(
         draw_vessel_tissues,
         {
-            "cylinder": vessels.cylinder,
-            "ball": vessels.ball,
-            "canister": vessels.canister,
-            "oval vessel": vessels.oval_vessel,
-            "bottle": vessels.bottle,
-            "bottles": vessels.bottles,
-            "loading ring": vessels.loading_ring,
-            "layered phantom": quality.slab_phantom,
-            "vials": quality.vials,
-            "inserts": quality.inserts,
-            "lattice": quality.lattice,
+            "cylinder": vessels.paint_cylinder,
+            "ball": vessels.paint_ball,
+            "canister": vessels.paint_canister,
+            "oval vessel": vessels.paint_oval_vessel,
+            "bottle": vessels.paint_bottle,
+            "bottles": vessels.paint_bottles,
+            "loading ring": vessels.paint_loading_ring,
+            "layered phantom": quality.paint_slab_phantom,
+            "vials": quality.paint_vials,
+            "inserts": quality.paint_inserts,
+            "lattice": quality.paint_lattice,
         },
     ),
-    **_things_filled_by(draw_fruit_tissues, {"citrus": fruit.citrus, "melon": fruit.melon}),
-    **_things_filled_by(_body_tissues, {"rodent": animals.rodent, "hand": animals.hand}),
+    **_things_filled_by(
+        draw_fruit_tissues, {"citrus": fruit.paint_citrus, "melon": fruit.paint_melon}
+    ),
+    **_things_filled_by(
+        _body_tissues, {"rodent": animals.paint_rodent, "hand": animals.paint_hand}
+    ),
 }
 HELD_OUT: Mapping[str, MakeThing] = {
     **_things_filled_by(
         draw_vessel_tissues,
         {
-            "prism": vessels.prism,
-            "beaker": vessels.beaker,
-            "nested vessels": vessels.nest_vessels,
-            "balls in a ball": quality.balls,
-            "straws": quality.straws,
-            "stairs": quality.stairs,
+            "prism": vessels.paint_prism,
+            "beaker": vessels.paint_beaker,
+            "nested vessels": vessels.paint_nested_vessels,
+            "balls in a ball": quality.paint_balls,
+            "straws": quality.paint_straws,
+            "stairs": quality.paint_stairs,
         },
     ),
-    **_things_filled_by(draw_fruit_tissues, {"apple": fruit.apple, "pineapple": fruit.pineapple}),
-    **_things_filled_by(_body_tissues, {"rabbit": animals.rabbit}),
+    **_things_filled_by(
+        draw_fruit_tissues, {"apple": fruit.paint_apple, "pineapple": fruit.paint_pineapple}
+    ),
+    **_things_filled_by(_body_tissues, {"rabbit": animals.paint_rabbit}),
 }
 COMMON_KINDS = ("cylinder", "ball", "bottles", "layered phantom", "cylinder", "bottles")
 """Drawn in addition to one each of TRAINING: what stands in a scanner most often, and resembles

@@ -25,19 +25,19 @@ from fovnet.phantom.bodiless.thing import (
     WALL,
     column,
     on_circle,
-    vessel_paints,
+    paint_vessel,
 )
 from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Solid
 from fovnet.phantom.geometry.tissue_structure import Box
 
 
-def slab_phantom(rng: np.random.Generator) -> Iterator[Paint]:
+def paint_slab_phantom(rng: np.random.Generator) -> Iterator[Paint]:
     """A cylinder of slabs: uniform, with a grid, with bars and holes, with discs, with two wedges,
     in any order."""
     width_mm = rng.uniform(120, 230)
     height_mm = rng.uniform(90, 240)
-    yield from vessel_paints(column(width_mm, height_mm), FILLING, 4.0)
+    yield from paint_vessel(column(width_mm, height_mm), FILLING, 4.0)
     slab_painters = (_paint_grid, _paint_bars, _paint_discs, _paint_wedges)
     slab_edges = np.linspace(-height_mm / 2, height_mm / 2, int(rng.integers(4, 8))).tolist()
     for bottom_z, top_z in pairwise(slab_edges):
@@ -118,7 +118,7 @@ def _paint_wedges(
         yield Paint(plate & HalfSpace((0.0, sign, 0.0), 0.0), FILLING)
 
 
-def vials(rng: np.random.Generator) -> Iterator[Paint]:
+def paint_vials(rng: np.random.Generator) -> Iterator[Paint]:
     """Vials in rings or rows, each with a filling of its own, in water, oil or air."""
     width_mm = rng.uniform(100, 240)
     height_mm = rng.uniform(50, 180)
@@ -128,7 +128,7 @@ def vials(rng: np.random.Generator) -> Iterator[Paint]:
     bath_label = FILLING
     if rng.random() >= 0.65:
         bath_label = AIR
-    yield from vessel_paints(bath, bath_label, 3.0)
+    yield from paint_vessel(bath, bath_label, 3.0)
     vial_mm = rng.uniform(10, 32)
     for x, y in _draw_vial_places(width_mm, 1.45 * vial_mm, rng):
         vial_label = int(rng.integers(SECOND_FILLING, SIXTH_FILLING + 1))
@@ -154,14 +154,14 @@ def _draw_vial_places(
     return [(x, y) for x in positions for y in positions if x * x + y * y < 0.7 * reach_mm**2]
 
 
-def balls(rng: np.random.Generator) -> Iterator[Paint]:
+def paint_balls(rng: np.random.Generator) -> Iterator[Paint]:
     """A ball or a column with small balls in layers, each layer of its own fillings."""
     half_width_mm = rng.uniform(60, 120)
     ball_radius_mm = rng.uniform(6, 13)
     content: Solid = column(2 * half_width_mm, 1.6 * half_width_mm)
     if rng.random() < 0.6:
         content = Ellipsoid(ORIGIN, (half_width_mm,) * 3)
-    yield from vessel_paints(content, FILLING, 3.0)
+    yield from paint_vessel(content, FILLING, 3.0)
     for layer_share in np.linspace(-0.55, 0.55, int(rng.integers(2, 6))).tolist():
         ring_radius_mm = 0.72 * half_width_mm * float(np.sqrt(1 - layer_share * layer_share))
         ball_count = max(4, int(2 * np.pi * ring_radius_mm / (3.2 * ball_radius_mm)))
@@ -171,7 +171,7 @@ def balls(rng: np.random.Generator) -> Iterator[Paint]:
             yield Paint(small_ball, int(rng.integers(SECOND_FILLING, SIXTH_FILLING + 1)))
 
 
-def lattice(rng: np.random.Generator) -> Iterator[Paint]:
+def paint_lattice(rng: np.random.Generator) -> Iterator[Paint]:
     """A box or a column with small balls or rods at the points of a lattice, for the gradients'
     geometry."""
     width_mm = rng.uniform(140, 300)
@@ -184,7 +184,7 @@ def lattice(rng: np.random.Generator) -> Iterator[Paint]:
     if rng.random() < 0.5:
         bath_label = FILLING
         thing_label = WALL
-    yield from vessel_paints(content, bath_label, 4.0)
+    yield from paint_vessel(content, bath_label, 4.0)
     low_corner, high_corner = content.box
     radius_mm = step_mm * rng.uniform(0.12, 0.32)
     has_rods = rng.random() < 0.4
@@ -203,12 +203,12 @@ def lattice(rng: np.random.Generator) -> Iterator[Paint]:
             yield Paint(small_ball & content, thing_label)
 
 
-def inserts(rng: np.random.Generator) -> Iterator[Paint]:
+def paint_inserts(rng: np.random.Generator) -> Iterator[Paint]:
     """A vessel of gel with two to nine lumps and rods of other materials."""
     width_mm = rng.uniform(90, 240)
     height_mm = rng.uniform(90, 260)
     content = column(width_mm, height_mm, squareness=float(rng.choice([0.0, 0.0, 0.9])))
-    yield from vessel_paints(content, FILLING, 3.0)
+    yield from paint_vessel(content, FILLING, 3.0)
     for _ in range(rng.integers(2, 10)):
         x, y, z = (rng.uniform(-0.33, 0.33, 3) * (width_mm, width_mm, height_mm)).tolist()
         half_x, half_y, half_z = (rng.uniform(0.04, 0.14, 3) * width_mm).tolist()
@@ -218,7 +218,7 @@ def inserts(rng: np.random.Generator) -> Iterator[Paint]:
         yield Paint(insert & content, int(rng.integers(WALL, FIFTH_FILLING + 1)))
 
 
-def straws(rng: np.random.Generator) -> Iterator[Paint]:
+def paint_straws(rng: np.random.Generator) -> Iterator[Paint]:
     """A bundle of tubes, honeycombed, as for imitating fibres."""
     width_mm = rng.uniform(70, 170)
     height_mm = rng.uniform(80, 260)
@@ -234,12 +234,12 @@ def straws(rng: np.random.Generator) -> Iterator[Paint]:
                 yield Paint(straw.shrink(0.9), FILLING)
 
 
-def stairs(rng: np.random.Generator) -> Iterator[Paint]:
+def paint_stairs(rng: np.random.Generator) -> Iterator[Paint]:
     """Steps of a stair in a box: plates of plastic that become wider, for the thickness of slices."""
     width_mm = rng.uniform(100, 220)
     height_mm = rng.uniform(80, 200)
     step_count = int(rng.integers(4, 10))
-    yield from vessel_paints(column(width_mm, height_mm, squareness=0.98), FILLING, 3.0)
+    yield from paint_vessel(column(width_mm, height_mm, squareness=0.98), FILLING, 3.0)
     plate_mm = 0.75 * 0.8 * height_mm / step_count
     for step_index in range(step_count):
         bottom_z = -height_mm / 2 + (0.1 + 0.8 * step_index / step_count) * height_mm

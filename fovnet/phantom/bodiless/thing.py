@@ -43,7 +43,7 @@ class Thing:
         return np.stack([piece_boxes[:, 0].min(axis=0), piece_boxes[:, 1].max(axis=0)])
 
 
-def vessel_paints(inner: Solid, label: int, wall_mm: float = 2.0) -> list[Paint]:
+def paint_vessel(inner: Solid, label: int, wall_mm: float = 2.0) -> list[Paint]:
     """The solid filled with one of the thing's own materials, and its wall."""
     return [Paint(inner.shrink(-wall_mm), WALL), Paint(inner, label)]
 

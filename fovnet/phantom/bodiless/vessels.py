@@ -18,7 +18,7 @@ from fovnet.phantom.bodiless.thing import (
     Point,
     column,
     on_circle,
-    vessel_paints,
+    paint_vessel,
 )
 from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Loft, Solid
@@ -26,25 +26,25 @@ from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Loft, Solid
 WALL_RANGE_MM = (1.0, 6.0)
 
 
-def cylinder(rng: np.random.Generator) -> Iterable[Paint]:
+def paint_cylinder(rng: np.random.Generator) -> Iterable[Paint]:
     """A cylinder of 6 to 26 cm, from a disc to a long tube."""
     width_mm = rng.uniform(60, 260)
     return _fill_vessel(column(width_mm, width_mm * float(np.exp(rng.uniform(-0.9, 1.0)))), rng)
 
 
-def ball(rng: np.random.Generator) -> Iterable[Paint]:
+def paint_ball(rng: np.random.Generator) -> Iterable[Paint]:
     """A sphere of 6 to 28 cm."""
     return _fill_vessel(Ellipsoid(ORIGIN, (rng.uniform(30, 140),) * 3), rng)
 
 
-def canister(rng: np.random.Generator) -> Iterable[Paint]:
+def paint_canister(rng: np.random.Generator) -> Iterable[Paint]:
     """A box with round or sharp edges."""
     width_mm, depth_mm, height_mm = rng.uniform((60, 50, 60), (300, 220, 350)).tolist()
     squareness = rng.uniform(0.6, 1.0)
     return _fill_vessel(column(width_mm, height_mm, depth_mm=depth_mm, squareness=squareness), rng)
 
 
-def oval_vessel(rng: np.random.Generator) -> Iterable[Paint]:
+def paint_oval_vessel(rng: np.random.Generator) -> Iterable[Paint]:
     """An oval column as wide as a trunk, as is put into body coils."""
     width_mm = rng.uniform(180, 400)
     depth_mm = width_mm * rng.uniform(0.5, 0.85)
@@ -53,12 +53,12 @@ def oval_vessel(rng: np.random.Generator) -> Iterable[Paint]:
     return _fill_vessel(column(width_mm, height_mm, depth_mm=depth_mm, squareness=squareness), rng)
 
 
-def bottle(rng: np.random.Generator) -> Iterable[Paint]:
+def paint_bottle(rng: np.random.Generator) -> Iterable[Paint]:
     """A bottle with shoulder, neck and a dark cap."""
-    return _bottle_paints(rng, FILLING, ORIGIN, rng.uniform(60, 130))
+    return _paint_bottle_of_width(rng, FILLING, ORIGIN, rng.uniform(60, 130))
 
 
-def bottles(rng: np.random.Generator) -> Iterator[Paint]:
+def paint_bottles(rng: np.random.Generator) -> Iterator[Paint]:
     """Two to eight vessels side by side, of one filling or each of its own; two alike may stand
     like legs."""
     vessel_count = int(rng.integers(2, 9))
@@ -77,11 +77,11 @@ def bottles(rng: np.random.Generator) -> Iterator[Paint]:
         if not are_alike:
             vessel = _draw_bottle_size(spacing_mm, rng)
         if rng.random() < 0.3:
-            yield from _bottle_paints(rng, vessel.label, (x, y, vessel.z), vessel.width_mm)
+            yield from _paint_bottle_of_width(rng, vessel.label, (x, y, vessel.z), vessel.width_mm)
         else:
             height_mm = vessel.width_mm * vessel.height_ratio
             content = column(vessel.width_mm, height_mm, centre=(x, y, vessel.z))
-            yield from vessel_paints(content, vessel.label)
+            yield from paint_vessel(content, vessel.label)
 
 
 class BottleSize(NamedTuple):
@@ -102,7 +102,7 @@ def _draw_bottle_size(spacing_mm: float, rng: np.random.Generator) -> BottleSize
     return BottleSize(z, width_mm, label, rng.uniform(0.6, 3.0))
 
 
-def loading_ring(rng: np.random.Generator) -> Iterator[Paint]:
+def paint_loading_ring(rng: np.random.Generator) -> Iterator[Paint]:
     """A ring that loads a coil, around nothing or around a bottle."""
     outer_mm = rng.uniform(140, 320)
     height_mm = rng.uniform(60, 300)
@@ -113,7 +113,7 @@ def loading_ring(rng: np.random.Generator) -> Iterator[Paint]:
         yield Paint(column(inner_mm * rng.uniform(0.4, 0.9), height_mm), SECOND_FILLING)
 
 
-def prism(rng: np.random.Generator) -> Iterable[Paint]:
+def paint_prism(rng: np.random.Generator) -> Iterable[Paint]:
     """A column with three to six flat sides."""
     side_count = int(rng.integers(3, 7))
     radius_mm = rng.uniform(35, 130)
@@ -125,14 +125,14 @@ def prism(rng: np.random.Generator) -> Iterable[Paint]:
     return _fill_vessel(content, rng)
 
 
-def beaker(rng: np.random.Generator) -> Iterable[Paint]:
+def paint_beaker(rng: np.random.Generator) -> Iterable[Paint]:
     """A cone cut off, wider above or below."""
     width_mm = rng.uniform(60, 220)
     height_mm = rng.uniform(60, 300)
     return _fill_vessel(column(width_mm, height_mm, top_width_share=rng.uniform(0.25, 0.8)), rng)
 
 
-def nest_vessels(rng: np.random.Generator) -> Iterator[Paint]:
+def paint_nested_vessels(rng: np.random.Generator) -> Iterator[Paint]:
     """Two to four vessels, one in another, as for measuring diffusion or perfusion."""
     width_mm = rng.uniform(100, 260)
     height_mm = rng.uniform(80, 300)
@@ -141,7 +141,7 @@ def nest_vessels(rng: np.random.Generator) -> Iterator[Paint]:
         content: Solid = column(width_mm, height_mm)
         if is_round:
             content = Ellipsoid(ORIGIN, (width_mm / 2,) * 3)
-        yield from vessel_paints(content, FILLING + nesting_depth)
+        yield from paint_vessel(content, FILLING + nesting_depth)
         width_mm = width_mm * rng.uniform(0.55, 0.85)
         height_mm = height_mm * rng.uniform(0.7, 0.95)
 
@@ -149,7 +149,7 @@ def nest_vessels(rng: np.random.Generator) -> Iterator[Paint]:
 def _fill_vessel(content: Solid, rng: np.random.Generator) -> Iterator[Paint]:
     """The vessel about that content: its wall, mostly a bubble of air above the water line, in one
     of three a second liquid."""
-    yield from vessel_paints(content, FILLING, rng.uniform(*WALL_RANGE_MM))
+    yield from paint_vessel(content, FILLING, rng.uniform(*WALL_RANGE_MM))
     (_, back_y, bottom_z), (_, front_y, top_z) = content.box.tolist()
     if rng.random() < 0.35:
         water_line_y = front_y - rng.uniform(0.02, 0.25) * (front_y - back_y)
@@ -159,7 +159,7 @@ def _fill_vessel(content: Solid, rng: np.random.Generator) -> Iterator[Paint]:
         yield Paint(content & HalfSpace((0.0, 0.0, -1.0), -surface_z), SECOND_FILLING)
 
 
-def _bottle_paints(
+def _paint_bottle_of_width(
     rng: np.random.Generator, label: int, centre: Point, width_mm: float
 ) -> list[Paint]:
     """A bottle that narrows to a neck, and its cap, which gives no signal."""
@@ -179,4 +179,4 @@ def _bottle_paints(
     )
     cap_centre = (x, y, z + 0.52 * height_mm)
     cap = column(2.4 * neck_radius_mm, 0.06 * height_mm, centre=cap_centre)
-    return [*vessel_paints(content, label), Paint(cap, WALL)]
+    return [*paint_vessel(content, label), Paint(cap, WALL)]

@@ -345,30 +345,41 @@ def draw_flaws(plane: str, rng: np.random.Generator) -> Flaws:
     kinds in about one of eight."""
     slice_axis = SLICE_AXIS_BY_PLANE.get(plane, 0)
     phase_axis = int(rng.choice([axis for axis in range(3) if axis != slice_axis]))
-    flaw_dice = rng.random(10)
+    (
+        fat_shift_dice,
+        void_dice,
+        ghost_dice,
+        motion_dice,
+        share_dice,
+        spike_dice,
+        line_dice,
+        gain_dice,
+        smear_dice,
+        _,
+    ) = rng.random(10)
     flaws = Flaws(phase_axis, slice_axis)
     if rng.random() < 0.45:
         return flaws
     phase_share, frequency_share = rng.uniform(0.45, 0.9, 2).tolist()
-    if flaw_dice[8] < 0.3:
+    if smear_dice < 0.3:
         sigma_i, sigma_j, sigma_k = rng.uniform(0, 1.2, 3).tolist()
         flaws = replace(flaws, smear_voxels=(sigma_i, sigma_j, sigma_k))
-    if flaw_dice[0] < 0.12:
+    if fat_shift_dice < 0.12:
         flaws = replace(flaws, fat_shift_mm=float(rng.uniform(1, 5) * rng.choice([-1, 1])))
-    if flaw_dice[1] < 0.1:
+    if void_dice < 0.1:
         flaws = replace(flaws, void_count=int(rng.integers(1, 3)))
-    if flaw_dice[2] < 0.15:
+    if ghost_dice < 0.15:
         flaws = replace(flaws, ghosts=Ghosts(rng.uniform(0.04, 0.2), int(rng.integers(2, 5))))
-    if flaw_dice[3] < 0.15:
+    if motion_dice < 0.15:
         flaws = replace(flaws, motion_voxels=rng.uniform(1, 4))
-    if flaw_dice[4] < 0.25:
+    if share_dice < 0.25:
         if rng.random() >= 0.5:
             frequency_share = 1.0
         flaws = replace(flaws, acquired_shares=(phase_share, frequency_share))
-    if flaw_dice[5] < 0.05:
+    if spike_dice < 0.05:
         flaws = replace(flaws, spike_amplitude=rng.uniform(15, 90))
-    if flaw_dice[6] < 0.06:
+    if line_dice < 0.06:
         flaws = replace(flaws, noise_line_count=int(rng.integers(1, 5)))
-    if flaw_dice[7] < 0.15:
+    if gain_dice < 0.15:
         flaws = replace(flaws, slice_gain_spread=rng.uniform(0.03, 0.25))
     return flaws

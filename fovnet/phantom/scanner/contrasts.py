@@ -200,7 +200,7 @@ in infants.  Source: Barkovich (2000), AJNR 21:1099.
 
 
 def draw_contrast(
-    sequence: PulseSequence, rng: np.random.Generator, is_of_head: bool = False
+    sequence: PulseSequence, rng: np.random.Generator, *, is_of_head: bool = False
 ) -> tuple[PulseSequence, FreeContrast | None]:
     """The sequence or an unusual one, and the change of its contrast, None for no change.
 
