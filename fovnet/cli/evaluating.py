@@ -66,7 +66,7 @@ def ablate(config: ConfigFile) -> None:
         settings=run.settings.evaluate.model_dump(),
     )
     _show_ablation(ablation)
-    for ladder, arm, reason in ablation.left_out:
+    for ladder, arm, reason in ablation.omitted_arms:
         out.print(f"left out of {ladder}: {arm}; {reason}")
     out.print("  ".join(map(str, written_files)))
 

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 DRAFT_PREFIX = ".members-"  # begins the name of the folder in which members are written
 
+Blend = tuple[float, Mapping[int, Path]]
+"""The share of the trained weights in the members, and by slot the file of the network that each
+was trained from, which has the rest."""
+
 
 def write_ensemble(
     folder: Path,
@@ -41,7 +45,7 @@ def write_ensemble(
     subjects: Mapping[str, Sequence[str]] | None = None,
     precision: str = "float32",
     origin: Mapping[str, Any] | None = None,
-    blend: tuple[float, Mapping[int, Path]] | None = None,
+    blend: Blend | None = None,
     inputs: Mapping[str, Any] | None = None,
     journal: str = "",
 ) -> Path:
@@ -54,8 +58,7 @@ def write_ensemble(
               none of them is in the test split
     origin  facts of the ensemble that the trainings started from, if any: its networks' checksums
             are recorded
-    blend  for blending: the share of the trained weights, and by slot the file of the network
-           trained from; None: no blending
+    blend  None: no blending
     inputs  classes and format of the slices to be scored, as a pack has them; None: they are not
             compared
     journal the name of the journal of the members' search
@@ -95,7 +98,7 @@ def _replace_networks(
     folder: Path,
     members: Sequence[Mapping[str, Any]],
     precision: str,
-    blend: tuple[float, Mapping[int, Path]] | None,
+    blend: Blend | None,
 ) -> list[dict[str, Any]]:
     """Writes the weights of the members into `folder`, in place of those and of the rule that lie
     there; the facts of each, with its file's name under "weights" and its checksum."""
@@ -108,12 +111,16 @@ def _replace_networks(
     with TemporaryDirectory(prefix=DRAFT_PREFIX, dir=folder) as draft_folder:
         for member in members:
             file_name = f"member-{member['slot']:04d}.safetensors"
+            network_blend = None
+            if blend is not None:
+                share, network_by_slot = blend
+                network_blend = (share, network_by_slot[member["slot"]])
             network_path = write_weights(
                 Path(member["weights"]),
                 Path(draft_folder) / file_name,
                 precision,
                 alone=member.get("alone", False),
-                blend=None if blend is None else (blend[0], blend[1][member["slot"]]),
+                blend=network_blend,
             )
             facts_of_members.append(
                 {**member, "weights": file_name, "sha256": checksum(network_path)}

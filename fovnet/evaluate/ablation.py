@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,12 +103,20 @@ class AblationStep:
     since_first: tuple[Difference, ...]
 
 
+class OmittedArm(NamedTuple):
+    """An arm of a ladder that was left out, and why."""
+
+    ladder: str
+    arm: str
+    reason: str
+
+
 @dataclass(frozen=True)
 class Ablation:
-    """The steps of all ladders, and the arms left out with the reason."""
+    """The steps of all ladders, and the arms left out."""
 
     steps: tuple[AblationStep, ...]
-    left_out: tuple[tuple[str, str, str], ...]
+    omitted_arms: tuple[OmittedArm, ...]
     bootstrap: int
     seed: int
 
@@ -137,7 +145,7 @@ def measure_ablation(
     )
     temperature_by_mix: dict[Mix, float] = {}
     steps: list[AblationStep] = []
-    left_out: list[tuple[str, str, str]] = []
+    omitted_arms: list[OmittedArm] = []
     arm_count = sum(map(len, ladders.values()))
     finished_count = 0
     for ladder, arms in ladders.items():
@@ -149,7 +157,7 @@ def measure_ablation(
                 reason = (
                     f"{arm.description}: there is no such network, its training did not complete"
                 )
-                left_out.append((ladder, arm.name, reason))
+                omitted_arms.append(OmittedArm(ladder, arm.name, reason))
                 continue
             if arm.mix_networks not in temperature_by_mix:
                 temperature_by_mix[arm.mix_networks] = fit_temperature(
@@ -171,7 +179,7 @@ def measure_ablation(
             outcomes_by_arm[arm.name] = outcomes
             if progress:
                 progress(finished_count, arm_count)
-    return Ablation(tuple(steps), tuple(left_out), bootstrap, seed)
+    return Ablation(tuple(steps), tuple(omitted_arms), bootstrap, seed)
 
 
 def _step_of_arm(
@@ -269,9 +277,14 @@ def _ablation_from_facts(ablation_facts: Mapping[str, Any]) -> Ablation:
             for field_name, record_class in record_class_by_field.items()
         }
         steps.append(AblationStep(**{**step_facts, **records_by_field}))
-    left_out = ((arm["ladder"], arm["arm"], arm["why"]) for arm in ablation_facts["left_out"])
+    omitted_arms = (
+        OmittedArm(arm["ladder"], arm["arm"], arm["why"]) for arm in ablation_facts["left_out"]
+    )
     return Ablation(
-        tuple(steps), tuple(left_out), ablation_facts["bootstrap"], ablation_facts["fovnet"]["seed"]
+        tuple(steps),
+        tuple(omitted_arms),
+        ablation_facts["bootstrap"],
+        ablation_facts["fovnet"]["seed"],
     )
 
 
@@ -286,7 +299,7 @@ def write_ablation(
         "steps": [asdict(step) for step in ablation.steps],
         "left_out": [
             {"ladder": ladder, "arm": arm, "why": reason}
-            for ladder, arm, reason in ablation.left_out
+            for ladder, arm, reason in ablation.omitted_arms
         ],
     }
     return [

@@ -72,7 +72,7 @@ def test_every_arm_of_every_ladder_is_there(found):
     assert [(step.ladder, step.arm) for step in found.steps] == [
         (name, arm.name) for name, arms in LADDERS.items() for arm in arms
     ]
-    assert found.left_out == ()
+    assert found.omitted_arms == ()
 
 
 def test_raw_is_the_most_probable_class_of_each_slice(found, study):
@@ -168,7 +168,7 @@ def test_a_start_that_was_not_trained_is_left_out_with_the_reason(study):
     found = measure_ablation(
         pack, Networks(**without_start), rows, DEFAULT, RULE, bootstrap=100, seed=1
     )
-    ((ladder, arm, why),) = found.left_out
+    ((ladder, arm, why),) = found.omitted_arms
     assert (ladder, arm) == ("network", "starting network") and "did not complete" in why
     assert next(step for step in found.steps if step.arm == "best found").against == ""
 

@@ -149,7 +149,8 @@ def _border_heights(
     )
     height_by_border: dict[tuple[int, int], float] = {}
     for slice_index in np.flatnonzero((np.diff(rung_of_slice) != 0) & is_judged).tolist():
-        border = int(rung_of_slice[slice_index]), int(rung_of_slice[slice_index + 1])
-        if border[0] != chain_region_count or border not in height_by_border:
+        rung_below = int(rung_of_slice[slice_index])
+        border = (rung_below, int(rung_of_slice[slice_index + 1]))
+        if rung_below != chain_region_count or border not in height_by_border:
             height_by_border[border] = float(edges_mm[slice_index + 1])
     return height_by_border

@@ -46,7 +46,7 @@ def ablation_view(ablation: Ablation | None) -> AblationView | None:
         (f"{step.ladder}: {step.arm}", step.what, *_measure_cells(step, [*title_by_measure_name]))
         for step in ablation.steps
     ]
-    omitted_arms = [f"{ladder}: {arm} ({reason})" for ladder, arm, reason in ablation.left_out]
+    omitted_arms = [f"{ladder}: {arm} ({reason})" for ladder, arm, reason in ablation.omitted_arms]
     header = ("step", "what it is", *title_by_measure_name.values())
     return AblationView(ReportTable(header, rows, name="ablation"), "; ".join(omitted_arms))
 

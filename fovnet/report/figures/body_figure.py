@@ -98,19 +98,21 @@ def volume_figure(
         heading_inches = TITLE_INCHES + LINE_INCHES * (len(message_lines) + len(note_lines))
         figure = Figure(figsize=(figure_width, view_size.height + foot_inches + heading_inches))
         FigureCanvasAgg(figure)
-        axes = _add_column_axes(figure, column_widths, view_size.height, foot_inches)
-        _draw_coronal(axes[0], body, view_size.stretch)
-        _draw_curves(axes[1], body, raw)
+        view_axis, curves_axis, bars_axis = _add_column_axes(
+            figure, column_widths, view_size.height, foot_inches
+        )
+        _draw_coronal(view_axis, body, view_size.stretch)
+        _draw_curves(curves_axis, body, raw)
         _draw_bars(
-            axes[2],
+            bars_axis,
             spans_by_bar_title,
             body.vocabulary,
             points_per_mm=72 * view_size.height / body.height_mm,
             pale_regions=pale_regions,
         )
-        for axis in axes:
+        for axis in (view_axis, curves_axis, bars_axis):
             axis.set_ylim(body.low_mm, body.high_mm)
-        _draw_borders(axes, body.span_ends_mm)
+        _draw_borders(view_axis, curves_axis, body.span_ends_mm)
         _draw_legend(figure, body.vocabulary, legend_rows)
         _write_heading(figure, title, message_lines, note_lines, message_colour)
         return figure
@@ -264,11 +266,11 @@ def _legend_row_count(vocabulary: Vocabulary, figure_inches: float) -> int:
     return math.ceil(len(vocabulary.classes) / column_count)
 
 
-def _draw_borders(axes: Sequence[Axes], heights_mm: Sequence[float]) -> None:
+def _draw_borders(view_axis: Axes, curves_axis: Axes, heights_mm: Sequence[float]) -> None:
     """A dashed line at each height, through the view and the curves."""
     for height_mm in heights_mm:
-        axes[0].axhline(height_mm, color="white", linewidth=0.7, alpha=0.75, dashes=(4, 3))
-        axes[1].axhline(height_mm, color=FAINT, linewidth=0.5, dashes=(4, 3))
+        view_axis.axhline(height_mm, color="white", linewidth=0.7, alpha=0.75, dashes=(4, 3))
+        curves_axis.axhline(height_mm, color=FAINT, linewidth=0.5, dashes=(4, 3))
 
 
 def _draw_bars(

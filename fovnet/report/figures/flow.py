@@ -29,11 +29,12 @@ LEAST_SHARE_WITH_LABEL_LEFT = 0.08
 def flow_figure(view: FlowView) -> Figure:
     """One box per step from top to bottom; beside each arrow the exclusions and their reasons."""
     step_count = len(view.steps)
-    figure_inches = (7.6, STEP_INCHES * step_count + 0.1)
+    figure_width = 7.6
+    figure_height = STEP_INCHES * step_count + 0.1
     with house_style():
-        figure = Figure(figsize=figure_inches)
+        figure = Figure(figsize=(figure_width, figure_height))
         axis = figure.add_axes((0, 0, 1, 1))
-        axis.set(xlim=(0, figure_inches[0]), ylim=(0, figure_inches[1]))
+        axis.set(xlim=(0, figure_width), ylim=(0, figure_height))
         axis.axis("off")
         for step_index, step in enumerate(view.steps):
             box_middle = STEP_INCHES * (step_count - step_index - 0.5) + 0.05

@@ -62,12 +62,13 @@ def convergence_figure(steps: Sequence[Step]) -> Figure:
         regret_axis = figure.add_axes((0.6, 0.16, 0.37, 0.72))
         scored_steps = [step for step in steps if step.lowest_score is not None]
         best_scores = np.array([step.lowest_score for step in scored_steps], dtype=np.float64)
-        measured_and_predicted_s = np.array(
-            [[step.seconds_spent, step.predicted_seconds_spent] for step in scored_steps]
-        ).T
-        unit_seconds, unit_name = unit_of_time(float(measured_and_predicted_s.max()))
+        measured_seconds = np.array([step.seconds_spent for step in scored_steps])
+        predicted_seconds = np.array([step.predicted_seconds_spent for step in scored_steps])
+        unit_seconds, unit_name = unit_of_time(
+            float(max(measured_seconds.max(), predicted_seconds.max()))
+        )
         score_axis.step(
-            measured_and_predicted_s[0] / unit_seconds,
+            measured_seconds / unit_seconds,
             best_scores,
             where="post",
             color=ACCENT,
@@ -75,7 +76,7 @@ def convergence_figure(steps: Sequence[Step]) -> Figure:
             label="as measured",
         )
         score_axis.step(
-            measured_and_predicted_s[1] / unit_seconds,
+            predicted_seconds / unit_seconds,
             best_scores,
             where="post",
             color=FAINT,
