@@ -14,7 +14,7 @@ from fovnet.evaluate.ablation import current_ablation
 from fovnet.evaluate.finished_run import collections_of, evaluate_results, manifest_of
 from fovnet.evaluate.readers import read_agreement
 from fovnet.records import digest
-from fovnet.report.content.page import gather
+from fovnet.report.content.page import gather_page
 from fovnet.report.content.reference import slice_counts
 from fovnet.report.content.run_record import RunRecord, abstention_in, by_region_in, members_in
 from fovnet.report.pages.facts import write_facts
@@ -35,7 +35,7 @@ def report_run(run: Run) -> Path:
     run.refuse_other_rule()
     run.refuse_other_search()
     evaluation, cases = evaluate_results(settings, run.results, pack)
-    page_content = gather(evaluation, cases, _gather_records(run))
+    page_content = gather_page(evaluation, cases, _gather_records(run))
     page_file = write_report(run.results.report, page_content)
     write_facts(
         page_file,

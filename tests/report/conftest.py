@@ -10,7 +10,7 @@ from fovnet.decision.rule import Rule
 from fovnet.evaluate.cases import ListedVolume
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.regions import DEFAULT
-from fovnet.report.content.page import gather
+from fovnet.report.content.page import gather_page
 from fovnet.report.content.run_record import Member, RunRecord
 from fovnet.search.trial import Outcome, Proposal, Trial, best_trials
 
@@ -180,6 +180,6 @@ def make_page(pictured, planted_search):
             "explanation": planted_search.explanation(),
         }
         evaluation = evaluate(cases, DEFAULT, bootstrap=bootstrap, seed=1)
-        return gather(evaluation, cases, RunRecord(**{**standard, **parts}))
+        return gather_page(evaluation, cases, RunRecord(**{**standard, **parts}))
 
     return make

@@ -29,8 +29,8 @@ from fovnet.records import as_json_type
 from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import StoredAnswer, answer_from_facts
 from fovnet.report.exports.bids import sidecar_facts
-from fovnet.report.pages.index_page import IndexPage, IndexRow, index_page, script_data
-from fovnet.report.pages.volume_page import VolumePage, volume_page
+from fovnet.report.pages.index_page import IndexPage, IndexRow, make_index_page, script_data
+from fovnet.report.pages.volume_page import VolumePage, make_volume_page
 from tests.decision.measured import stack_of
 
 REGIONS = DEFAULT.classes[:-1]
@@ -73,9 +73,9 @@ def told(probabilities: np.ndarray, signs: str, rule: Rule, folder) -> Told:
     body = json.loads(json.dumps(body, default=as_json_type))
     rows = TableRows.from_line(TableRows.from_facts(body).line)
     cells = dict(zip(answer_columns(REGIONS), rows.answer, strict=False))
-    page = volume_page(body, PIXELS, DEFAULT)
+    page = make_volume_page(body, PIXELS, DEFAULT)
     return Told(
-        given, body, cells, index_page([rows], folder, DEFAULT), page, answer_from_facts(body)
+        given, body, cells, make_index_page([rows], folder, DEFAULT), page, answer_from_facts(body)
     )
 
 
@@ -198,5 +198,5 @@ def test_the_least_sure_come_first_among_equals(tmp_path):
         end = {"mm": 0.0, "low_mm": None, "high_mm": None}
         statement |= {"probability": chance, "lower": end, "upper": end | {"mm": 90.0}}
         volumes.append(TableRows.from_facts({**row, "rows": [row], "statements": [statement]}))
-    page = index_page(reversed(volumes), tmp_path, DEFAULT)
+    page = make_index_page(reversed(volumes), tmp_path, DEFAULT)
     assert [row.volume_id for row in page.rows] == order

@@ -11,9 +11,9 @@ import pytest
 
 from fovnet.own_files import page_name, rows_of_index, thumbnail_name
 from fovnet.regions import DEFAULT
-from fovnet.report.pages.index_page import ROWS_IN_HTML, index_page, write_index
+from fovnet.report.pages.index_page import ROWS_IN_HTML, make_index_page, write_index
 from fovnet.report.pages.pour import pour
-from fovnet.report.pages.volume_page import volume_page, write_volume_page
+from fovnet.report.pages.volume_page import make_volume_page, write_volume_page
 
 
 def module(name):
@@ -47,7 +47,9 @@ def poured(make_page, pictured, tmp_path_factory):
     case = next(one for one in pictured if one.volume_id == "P10-lost")
     doubts = [{"code": "members-disagree", "sentence": "The networks disagree."}]
     body = pages.body_of(case, boundaries=pages.BOUNDARIES, doubts=doubts, status="uncertain")
-    volume = write_volume_page(folder / page_name("body"), volume_page(body, case.pixels, DEFAULT))
+    volume = write_volume_page(
+        folder / page_name("body"), make_volume_page(body, case.pixels, DEFAULT)
+    )
     refused = pages.spans_row(
         "ct", status="refused", region=None, confidence=None, message="a CT " * 60
     )
@@ -55,10 +57,10 @@ def poured(make_page, pictured, tmp_path_factory):
     index = write_index(folder / "index.html", page)
     body |= {"status": "partly", "statements": pages.said(**pages.PARTLY), "extents_sure": False}
     partly = write_volume_page(
-        folder / page_name("partly"), volume_page(body, case.pixels, DEFAULT)
+        folder / page_name("partly"), make_volume_page(body, case.pixels, DEFAULT)
     )
     rows = [pages.answered("partly", "partly", **pages.PARTLY) for _ in range(3)]
-    answers = write_index(folder / "answers.html", index_page(rows, folder, DEFAULT))
+    answers = write_index(folder / "answers.html", make_index_page(rows, folder, DEFAULT))
     return {
         "report": pour(make_page()),
         **{
@@ -148,9 +150,9 @@ def test_further_rows_are_what_the_first_are_and_every_control_can_be_reached_by
         for made in (page_name(name), thumbnail_name(name)):
             (tmp_path / made).write_text("there")
         volumes.append(pages.answered(name, "partly", **pages.PARTLY))
-    html = write_index(tmp_path / "index.html", index_page(volumes, tmp_path, DEFAULT)).read_text(
-        "utf-8"
-    )
+    html = write_index(
+        tmp_path / "index.html", make_index_page(volumes, tmp_path, DEFAULT)
+    ).read_text("utf-8")
     found = browser.driven(
         tmp_path,
         html,
@@ -193,7 +195,7 @@ def test_rows_of_a_large_batch_are_read_file_by_file(tmp_path):
         pages.answered(f"v{at:03d}{odd * (at == 37)}", "ok", chest=("yes", 0.99))
         for at in range(40)
     ]
-    page = index_page(volumes, tmp_path, DEFAULT)
+    page = make_index_page(volumes, tmp_path, DEFAULT)
     html = write_index(tmp_path / "index.html", page, rows_in_page=11).read_text("utf-8")
     assert [path.name for path in rows_of_index(tmp_path)] == [
         f"rows-000{number}.js" for number in (1, 2, 3)
@@ -215,7 +217,7 @@ def test_rows_of_a_large_batch_are_read_file_by_file(tmp_path):
     lost = browser.driven(tmp_path, html, script)
     assert lost["all"].endswith(", 18 more not found in pages/rows-0002.js")
     write_index(
-        tmp_path / "index.html", index_page(volumes[:20], tmp_path, DEFAULT), rows_in_page=11
+        tmp_path / "index.html", make_index_page(volumes[:20], tmp_path, DEFAULT), rows_in_page=11
     )
     assert [path.name for path in rows_of_index(tmp_path)] == ["rows-0001.js"], (
         "of the larger index none is left"

@@ -11,7 +11,7 @@ import pytest
 from fovnet.decision.rule import Rule
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.regions import DEFAULT
-from fovnet.report.content.page import gather
+from fovnet.report.content.page import gather_page
 from fovnet.report.content.run_record import RunRecord
 from fovnet.report.pages.facts import write_facts
 from fovnet.report.pages.pour import write_report
@@ -99,7 +99,7 @@ def test_a_report_of_two_thousand_volumes_is_small_and_quick(planted, planted_se
         rule=Rule(),
         explanation=planted_search.explanation(),
     )
-    page = gather(evaluation, cases, record)
+    page = gather_page(evaluation, cases, record)
     path = write_report(tmp_path / "report.html", page)
     written = write_facts(path, page, evaluation, settings={}, seed=1)
     seconds = time.perf_counter() - began

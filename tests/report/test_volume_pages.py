@@ -30,7 +30,7 @@ from fovnet.report.content.doubt_words import CODES, doubt_in_words
 from fovnet.report.content.faces import COVERED_GREY
 from fovnet.report.content.region_answers import GUESS_EXPLANATION
 from fovnet.report.figures.body import Body
-from fovnet.report.figures.body_drawing import HEIGHT_LABELS_WIDTH, body_drawing
+from fovnet.report.figures.body_drawing import HEIGHT_LABELS_WIDTH, draw_body
 from fovnet.report.figures.thumbnail import (
     DASH_LENGTH,
     LANE_WIDTH,
@@ -40,11 +40,16 @@ from fovnet.report.figures.thumbnail import (
     save_thumbnail,
 )
 from fovnet.report.figures.views import coronal_view, resample_heights, sagittal_view
-from fovnet.report.pages.index_page import MOST_DOUBTS_NAMED, ROWS_IN_HTML, index_page, write_index
+from fovnet.report.pages.index_page import (
+    MOST_DOUBTS_NAMED,
+    ROWS_IN_HTML,
+    make_index_page,
+    write_index,
+)
 from fovnet.report.pages.volume_page import (
     MOST_SLICES,
     SLICES_PER_LINE,
-    volume_page,
+    make_volume_page,
     write_volume_page,
 )
 from fovnet.volume.dicom.triage import INCLUDABLE_KINDS
@@ -138,7 +143,7 @@ def page(case):
         novelty=0.02,
         agreement=None,
     )
-    return volume_page(body, case.pixels, DEFAULT)
+    return make_volume_page(body, case.pixels, DEFAULT)
 
 
 class TestViews:
@@ -174,7 +179,7 @@ def part_of(case, slices, side_mm):
 
 class TestDrawing:
     def test_millimetres_are_true_to_scale(self, case):
-        drawing = body_drawing(part_of(case, len(case.z_mm), case.side_mm), [])
+        drawing = draw_body(part_of(case, len(case.z_mm), case.side_mm), [])
         tall_mm = case.z_mm[-1] - case.z_mm[0] + np.median(np.diff(case.z_mm))
         assert (drawing.bottom - drawing.top) / drawing.panels[0].width == pytest.approx(
             tall_mm / case.side_mm, rel=0.01
@@ -182,7 +187,7 @@ class TestDrawing:
         assert "true to scale" in drawing.note and drawing.panels[0].left == HEIGHT_LABELS_WIDTH
 
     def test_a_flat_stack_is_stretched_and_says_so(self, case):
-        drawing = body_drawing(part_of(case, 8, 400.0), [])
+        drawing = draw_body(part_of(case, 8, 400.0), [])
         assert "stretched" in drawing.note
 
     def test_spans_follow_each_other_from_the_bottom_to_the_top(self, page):
@@ -199,7 +204,7 @@ class TestDrawing:
         assert (band.top, band.top + band.height) == pytest.approx(tuple(down), abs=0.3)
 
     def test_one_slice_is_a_volume(self, case):
-        drawing = body_drawing(part_of(case, 1, 300.0), [])
+        drawing = draw_body(part_of(case, 1, 300.0), [])
         assert len(drawing.slice_tops) == 1 and drawing.bottom > drawing.top
 
 
@@ -269,7 +274,7 @@ class TestVolumePage:
             "volume_id": "<img src=x onerror=alert(1)>"
         }
         reader = read(
-            write_volume_page(tmp_path / "a.html", volume_page(body, case.pixels, DEFAULT))
+            write_volume_page(tmp_path / "a.html", make_volume_page(body, case.pixels, DEFAULT))
         )
         assert len([tag for tag, _ in reader.tags if tag == "script"]) == 2 and not any(
             "onerror" in attrs for _, attrs in reader.tags
@@ -280,7 +285,7 @@ class TestVolumePage:
         words = " ".join(
             read(
                 write_volume_page(
-                    tmp_path / "a.html", volume_page(body_of(case), case.pixels, DEFAULT)
+                    tmp_path / "a.html", make_volume_page(body_of(case), case.pixels, DEFAULT)
                 )
             ).words
         )
@@ -293,7 +298,8 @@ class TestVolumePage:
         """A template's millimetres are nobody's height in a scanner."""
         reader = read(
             write_volume_page(
-                tmp_path / "a.html", volume_page(body_of(case, code=code), case.pixels, DEFAULT)
+                tmp_path / "a.html",
+                make_volume_page(body_of(case, code=code), case.pixels, DEFAULT),
             )
         )
         words = " ".join(" ".join(reader.words).split())
@@ -301,7 +307,7 @@ class TestVolumePage:
         assert {"scanner": "template height", "template": "scanner height"}[whose] not in words
 
     def test_same_volume_same_page(self, case):
-        assert volume_page(body_of(case), case.pixels, DEFAULT) == volume_page(
+        assert make_volume_page(body_of(case), case.pixels, DEFAULT) == make_volume_page(
             body_of(case), case.pixels, DEFAULT
         )
 
@@ -314,7 +320,7 @@ def test_how_sure_a_region_beside_the_spine_is_is_told_as_its_own(planted):
     facts = body_of(case, confidence=0.99)
     for span in facts["spans"]:
         span["confidence"] = 0.99 if span["region"] == "spine" else 0.63
-    page = volume_page(facts, case.pixels, DEFAULT)
+    page = make_volume_page(facts, case.pixels, DEFAULT)
     assert "0.63 in head" in page.sentence and "0.99 in spine" in page.sentence
     assert (
         page.viewer.predicted_texts == ["head (0.63 over its span) and spine"] * 6 + ["spine"] * 4
@@ -341,7 +347,7 @@ def spans_row(
 
 def index_of(volumes, folder, series=()):
     """The index over rows of spans.tsv alone, as of networks that say nothing region by region."""
-    return index_page(
+    return make_index_page(
         [TableRows.from_facts({"rows": rows}) for rows in volumes], folder, DEFAULT, series
     )
 
@@ -601,7 +607,7 @@ class TestRegionByRegion:
             answered("air", "ok", region=None),
             TableRows.from_facts({"rows": [spans_row("ct", "refused", None, None, "a CT")]}),
         ]
-        return index_page(volumes, tmp_path, DEFAULT), tmp_path
+        return make_index_page(volumes, tmp_path, DEFAULT), tmp_path
 
     def test_what_is_partly_answered_comes_before_what_is_answered(self, batch):
         page, _ = batch
@@ -674,7 +680,7 @@ class TestRegionByRegion:
         for name in (page_name("ok"), thumbnail_name("ok"), page_name("partly")):
             (folder / name).write_text("there")
         rows = [answered("ok", "ok", chest=("yes", 0.99)), answered("partly", "partly", **PARTLY)]
-        reader = read(write_index(folder / "index.html", index_page(rows, folder, DEFAULT)))
+        reader = read(write_index(folder / "index.html", make_index_page(rows, folder, DEFAULT)))
         (picture,) = (attrs for tag, attrs in reader.tags if tag == "img")
         assert (picture["src"], picture["loading"], picture["alt"]) == ("pages/ok.jpg", "lazy", "")
         data = json.loads(next(script for script in reader.scripts if script.startswith("{")))
@@ -684,7 +690,7 @@ class TestRegionByRegion:
         rows = [
             answered(f"sub-{at:06d}", "ok", chest=("yes", 0.99)) for at in range(ROWS_IN_HTML * 3)
         ]
-        text = write_index(tmp_path / "i.html", index_page(rows, tmp_path, DEFAULT)).read_text(
+        text = write_index(tmp_path / "i.html", make_index_page(rows, tmp_path, DEFAULT)).read_text(
             "utf-8"
         )
         data = text[text.index('id="data">') : text.index("</script>", text.index('id="data">'))]
@@ -694,7 +700,7 @@ class TestRegionByRegion:
         name = "caf\udce9"
         (tmp_path / "pages").mkdir()
         (tmp_path / page_name(name)).write_text("a page")
-        page = index_page([answered(name, "ok")], tmp_path, DEFAULT)
+        page = make_index_page([answered(name, "ok")], tmp_path, DEFAULT)
         assert page.rows[0].page_address == "pages/caf%E9.html"
         assert '"caf%E9"' in write_index(tmp_path / "i.html", page).read_text("utf-8")
 
@@ -704,7 +710,9 @@ class TestRegionByRegion:
             answered(bad, "ok"),
             TableRows.from_facts({"rows": [spans_row("b", "refused", None, None, bad)]}),
         ]
-        reader = read(write_index(tmp_path / "index.html", index_page(rows, tmp_path, DEFAULT)))
+        reader = read(
+            write_index(tmp_path / "index.html", make_index_page(rows, tmp_path, DEFAULT))
+        )
         assert [tag for tag, _ in reader.tags if tag in ("script", "img")] == ["script", "script"]
         assert " ".join(reader.words).count("alert(1)") == 4
 
@@ -728,7 +736,7 @@ class TestAnswerOnAPage:
             set_probability=0.4,
             boundaries=BOUNDARIES,
         )
-        page = volume_page(body, case.pixels, DEFAULT)
+        page = make_volume_page(body, case.pixels, DEFAULT)
         return " ".join(" ".join(read(write_volume_page(tmp_path / "a.html", page)).words).split())
 
     def test_begins_with_plain_words_and_says_each_region(self, words):
@@ -750,7 +758,7 @@ class TestAnswerOnAPage:
 
     def test_only_what_is_unsure_is_drawn_as_a_guess(self, case, tmp_path):
         body = body_of(case, status="partly", statements=said(**PARTLY), extents_sure=True)
-        page = volume_page(body, case.pixels, DEFAULT)
+        page = make_volume_page(body, case.pixels, DEFAULT)
         html = write_volume_page(tmp_path / "a.html", page).read_text("utf-8")
         assert page.unsure_regions == ("head",) and html.count('fill-opacity=".45"') == 1
         assert "is not sure" not in page.extent and not page.is_only_guess
@@ -765,7 +773,7 @@ class TestAnswerOnAPage:
         body = body_of(
             case, status="partly", doubts=doubts, statements=statements, extents_sure=False
         )
-        page = volume_page(body, case.pixels, DEFAULT)
+        page = make_volume_page(body, case.pixels, DEFAULT)
         assert [(group.unsure_part, group.sentences) for group in page.doubts] == [
             (region, (f"unsure whether it shows {region} (0.50)",)),
             (ends, ()),
@@ -779,7 +787,7 @@ class TestAnswerOnAPage:
         body = body_of(
             case, doubts=doubts, statements=said(chest=("yes", 0.97)), extents_sure=False
         )
-        path = write_volume_page(tmp_path / "a.html", volume_page(body, case.pixels, DEFAULT))
+        path = write_volume_page(tmp_path / "a.html", make_volume_page(body, case.pixels, DEFAULT))
         words = " ".join(" ".join(read(path).words).split())
         assert words.count("where regions begin and end") == 1 and sentences[0] not in words
         assert all(one in words for one in others)
@@ -799,8 +807,10 @@ class TestAnswerOnAPage:
     ):
         """ "Best guess: legs and pelvis", with a pelvis of 0.40, stood beside a chest of 0.50."""
         body = body_of(case, status="partly", statements=said(**answers))
-        volume = write_volume_page(tmp_path / "a.html", volume_page(body, case.pixels, DEFAULT))
-        index = index_page([answered("a", "partly", **answers)], tmp_path, DEFAULT)
+        volume = write_volume_page(
+            tmp_path / "a.html", make_volume_page(body, case.pixels, DEFAULT)
+        )
+        index = make_index_page([answered("a", "partly", **answers)], tmp_path, DEFAULT)
         for path in (volume, write_index(tmp_path / "index.html", index)):
             words = " ".join(read(path).words)
             assert (GUESS_EXPLANATION in words) == is_told
@@ -811,14 +821,14 @@ class TestAnswerOnAPage:
     ):
         """0.95 of exactly pelvis, abdomen and chest stood beside a chest of 0.89: other figures by far."""
         body = body_of(case, statements=said(chest=("yes", 0.89)), set_probability=chance)
-        page = volume_page(body, case.pixels, DEFAULT)
+        page = make_volume_page(body, case.pixels, DEFAULT)
         assert page.extent.startswith("Found from ") and "probability" not in page.extent
 
     def test_a_doubt_about_the_whole_concerns_every_region(self, case):
         whole = dict.fromkeys(DEFAULT.classes[:-1], ("unsure", 0.5, "flipped"))
         doubts = [{"code": "flipped", "sentence": "upside down"}]
         body = body_of(case, status="uncertain", doubts=doubts, statements=said(**whole))
-        (group,) = volume_page(body, case.pixels, DEFAULT).doubts
+        (group,) = make_volume_page(body, case.pixels, DEFAULT).doubts
         assert (group.unsure_part, group.sentences) == ("every region", ("upside down",))
 
 

@@ -1,7 +1,7 @@
 """What the report says: nine chapters, a frozen dataclass and a file each, filled from the records
 of a run.
 
-page         `Page`, the chapters in reading order, and `gather`, which fills them from
+page         `Page`, the chapters in reading order, and `gather_page`, which fills them from
 run_record   `RunRecord`: settings, manifest, trials, members, rule
 
 answer       the result in a few sentences and three numbers, and the intended use

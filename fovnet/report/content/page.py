@@ -1,8 +1,8 @@
 """The page as data: everything the report shows, chapter by chapter, as text; nothing is drawn
 here.
 
-`gather` makes it, `figures.charts` draws what is drawn of it, `pages.pour` fills the template with
-it.
+`gather_page` makes it, `figures.charts` draws what is drawn of it, `pages.pour` fills the template
+with it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Page:
     provenance: ProvenanceChapter
 
 
-def gather(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord) -> Page:
+def gather_page(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord) -> Page:
     """The whole report as data.  Raises CollectionError "evaluate-split-leak" for a subject in two
     splits."""
     refuse_shared_subjects(run.manifest)

@@ -108,7 +108,7 @@ class BodyDrawing:
     note: str
 
 
-def body_drawing(body: Body, borders: Sequence[DecidedBorder]) -> BodyDrawing:
+def draw_body(body: Body, borders: Sequence[DecidedBorder]) -> BodyDrawing:
     """The drawing of a volume of at least one slice; `borders` with their intervals."""
     view_size = body.panel_size(VIEW_UNITS)
 

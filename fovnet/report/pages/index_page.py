@@ -108,7 +108,7 @@ class IndexPage:
     guess_words: str
 
 
-def index_page(
+def make_index_page(
     volumes: Iterable[TableRows],
     folder: Path,
     vocabulary: Vocabulary,

@@ -22,8 +22,8 @@ from fovnet.report.figures.body import Body
 from fovnet.report.figures.body_figure import volume_figure
 from fovnet.report.figures.thumbnail import draw_thumbnail, save_thumbnail
 from fovnet.report.pages.answers_folder import INDEX_NAME, files_not_requested
-from fovnet.report.pages.index_page import index_page, write_index
-from fovnet.report.pages.volume_page import volume_page, write_volume_page
+from fovnet.report.pages.index_page import make_index_page, write_index
+from fovnet.report.pages.volume_page import make_volume_page, write_volume_page
 from fovnet.unforeseen import is_disk_full
 
 
@@ -165,7 +165,7 @@ def _write_drawings(
         save_thumbnail(
             folder / thumbnail_name(answer.volume_id), draw_thumbnail(body, unsure_regions)
         )
-        page = volume_page(volume_json, pixels, vocabulary, faces=faces)
+        page = make_volume_page(volume_json, pixels, vocabulary, faces=faces)
         write_volume_page(folder / page_name(answer.volume_id), page)
 
 
@@ -186,4 +186,6 @@ def write_index_of(
         if found_row["kind"] in included_kinds:
             found_row = {**found_row, "kind": "volume"}
         series_with_kinds.append(found_row)
-    write_index(folder / INDEX_NAME, index_page(volumes, folder, vocabulary, series_with_kinds))
+    write_index(
+        folder / INDEX_NAME, make_index_page(volumes, folder, vocabulary, series_with_kinds)
+    )

@@ -34,7 +34,7 @@ from fovnet.report.content.region_answers import (
 )
 from fovnet.report.content.wording import DASH, minus, regions_text, whole_mm
 from fovnet.report.figures.body import Body
-from fovnet.report.figures.body_drawing import BodyDrawing, ProbabilityCurve, body_drawing
+from fovnet.report.figures.body_drawing import BodyDrawing, ProbabilityCurve, draw_body
 from fovnet.report.pages.pour import template_environment
 from fovnet.words import join_names, several
 
@@ -126,7 +126,7 @@ class VolumePage:
     heights_owner: str
 
 
-def volume_page(
+def make_volume_page(
     volume_json: Mapping[str, Any],
     pixels: NDArray[np.uint8],
     vocabulary: Vocabulary,
@@ -149,7 +149,7 @@ def volume_page(
     )
     shown_slices = _evenly_spaced(len(pixels))
     body = _body_of(volume_json, pixels, vocabulary)
-    drawing = body_drawing(body, borders_in(border_facts) or ())
+    drawing = draw_body(body, borders_in(border_facts) or ())
     legend = sorted(drawing.curves, key=lambda curve: vocabulary.classes.index(curve.name))
     if statements:
         sentence = statement_sentences(statements)
