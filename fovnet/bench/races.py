@@ -30,7 +30,7 @@ from fovnet.config.files import parse
 from fovnet.config.search import METHODS_WITH_PRIOR
 from fovnet.config.yaml_text import read_value
 from fovnet.errors import ConfigError
-from fovnet.maths.draws import chance_found, expected_draws
+from fovnet.maths.draws import chance_of_finding, expected_draws
 from fovnet.maths.intervals import cluster_bootstrap, wilson_interval
 from fovnet.search.look.grid import choose_on_lattice
 from fovnet.search.look.uniform import choose_uniformly, default_initial_count
@@ -594,7 +594,7 @@ def success_curve(
 
 def chance_curve(table: RecordedTable, draws: int) -> Floats:
     """(draws,) the exact probability that random search has found the best row by each draw."""
-    return chance_found(len(table.space), count_good_rows(table, table.best_loss), draws)
+    return chance_of_finding(len(table.space), count_good_rows(table, table.best_loss), draws)
 
 
 def count_good_rows(table: RecordedTable, loss: float) -> int:

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.maths.betting import chance_of_reaching
+from fovnet.maths.betting import p_value_of_reaching
 
 Floats = NDArray[np.float64]
 LOWEST_BAR = 0.7
@@ -85,7 +85,7 @@ def choose_bar(
     for start_index, risk_share in starts:
         for candidate_bar in bars[start_index:]:
             errors = _shuffle(_subject_errors(volumes, candidate_bar), seed)
-            p_value = chance_of_reaching(stated_error, errors, risk_share * at_risk)
+            p_value = p_value_of_reaching(stated_error, errors, risk_share * at_risk)
             if p_value > risk_share * at_risk:
                 break
             if promised_bar is None or candidate_bar < promised_bar.min_confidence:
@@ -107,7 +107,7 @@ def fewest_subjects(stated_error: float, at_risk: float) -> int:
 
     def are_enough(subject_count: int) -> bool:
         return (
-            chance_of_reaching(stated_error, np.zeros(subject_count), greatest_risk)
+            p_value_of_reaching(stated_error, np.zeros(subject_count), greatest_risk)
             <= greatest_risk
         )
 

@@ -448,7 +448,7 @@ class Desk:
     def _read_ahead(self, session: str, index: int) -> None:
         with self._lock:
             indices = [index, *islice(self._waiting_indices(session, index), VOLUMES_READ_AHEAD)]
-        self.pictures.read_only_ahead(indices)
+        self.pictures.read_ahead_only(indices)
 
     def _unchanging_facts(self, index: int, item: LabelItem, sheet: VolumeSheet) -> dict[str, Any]:
         """What the page shows of a volume and labelling does not change: its attributes,

@@ -99,7 +99,7 @@ class PictureStore:
             self._sheet_future_by_index.move_to_end(index)
             return self._sheet_future_by_index[index]
 
-    def read_only_ahead(self, indices: Sequence[int]) -> None:
+    def read_ahead_only(self, indices: Sequence[int]) -> None:
         """Reads these ahead, in this order, and no longer others that are not begun."""
         with self._lock:
             for index in [index for index in self._sheet_future_by_index if index not in indices]:

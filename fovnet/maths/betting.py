@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 GREATEST_STAKE_SHARE = 0.99
 
 
-def chance_of_reaching(
+def p_value_of_reaching(
     limit: float, observations: NDArray[np.float64], error_level: float = 0.1
 ) -> float:
     """The p-value, in (0, 1], of "the mean of the `observations` (n,) is `limit` or

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def chance_found(row_count: int, good_count: int, draw_count: int) -> Floats:
+def chance_of_finding(row_count: int, good_count: int, draw_count: int) -> Floats:
     """P(a good row is among the first n draws without replacement), (draw_count,), for n = 1 ..
     draw_count.  Raises ValueError unless 1 <= good_count <= row_count."""
     refuse_counts(row_count, good_count)
@@ -36,7 +36,7 @@ def expected_draws(row_count: int, good_count: int, greatest_draws: int | None =
     if greatest_draws is None or greatest_draws >= row_count:
         return (row_count + 1) / (good_count + 1)
     # E min(T, m) = Σ P(T > n) over n < m
-    return 1.0 + float((1.0 - chance_found(row_count, good_count, greatest_draws - 1)).sum())
+    return 1.0 + float((1.0 - chance_of_finding(row_count, good_count, greatest_draws - 1)).sum())
 
 
 def deviation_of_draws(row_count: int, good_count: int) -> float:

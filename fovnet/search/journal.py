@@ -190,6 +190,11 @@ def slot_path(folder: Path, slot: int) -> Path:
     return folder / f"slot-{slot:04d}.json"
 
 
+def slot_of_file(path: Path) -> int:
+    """The slot that a file is of, by its name: slot-0007.json, proposal-0007.json and the like."""
+    return int(path.stem.split("-")[1])
+
+
 def repeat_instruction(slot_file: Path) -> str:
     """The instruction to have a slot trained again, to the same bytes; it depends on whether the
     search runs as jobs."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from fovnet.errors import SearchError
 from fovnet.search.journal import Journal, own_journal, read_header, slot_path
-from fovnet.search.search import Search, is_possible, propose_slot, too_little_gain
+from fovnet.search.search import Search, describe_too_little_gain, is_possible, propose_slot
 from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.words import several
 
@@ -41,7 +41,7 @@ def run_search(
     `folder`.
 
     The latter is before the first slot with an expected regret below `stop_below_regret`, in units
-    of the score, once enough scores are known (`too_little_gain`); the header notes either.  Like
+    of the score, once enough scores are known (`describe_too_little_gain`); the header notes either.  Like
     the number of trials it is not part of the search's identity: without it the search can be
     continued.
 
@@ -139,7 +139,7 @@ class SearchRun:
         trial = self.journal.read(slot)
         if trial is not None:
             self._refuse_contradiction(trial.proposal)
-            ending = self._too_little_gain(trial.proposal)
+            ending = self._ending_before(trial.proposal)
             if ending is None:
                 self.proposals.append(trial.proposal)
                 self._keep_finished(trial)
@@ -152,20 +152,22 @@ class SearchRun:
             if fault.code != "space-exhausted":
                 raise
             return f"The search ends after {several(slot, 'slot')}: {fault.sentence}"
-        ending = self._too_little_gain(proposal)
+        ending = self._ending_before(proposal)
         if ending is None:
             self.proposals.append(proposal)
             self.in_training[self.submit(proposal)] = Attempt(proposal)
         return ending
 
-    def _too_little_gain(self, proposal: Proposal) -> str | None:
+    def _ending_before(self, proposal: Proposal) -> str | None:
         """The sentence with which the search ends before this proposal, if too little is left to
         gain; else None."""
         if self.stop_below_regret is None:
             return None
         # those of a recorded proposal may be in training again
         self._wait_for(proposal.seen_slots)
-        return too_little_gain(self.search, proposal, self.trial_by_slot, self.stop_below_regret)
+        return describe_too_little_gain(
+            self.search, proposal, self.trial_by_slot, self.stop_below_regret
+        )
 
     def _wait_for(self, slots: Collection[int]) -> None:
         """Returns when all these slots are finished; other outcomes that arrive meanwhile are

@@ -407,7 +407,7 @@ more than twice that left to gain; with this minimum 1 does.
 """
 
 
-def too_little_gain(
+def describe_too_little_gain(
     search: Search, proposal: Proposal, trial_by_slot: Mapping[int, Trial], bound: float | None
 ) -> str | None:
     """The sentence with which a search ends before `proposal`, if the expected regret of its

@@ -139,7 +139,7 @@ class Trial:
         return None
 
 
-def configuration_is_to_blame(status: Status) -> bool:
+def is_configuration_to_blame(status: Status) -> bool:
     """Whether a failure is due to the configuration, and to be learned from; "error" is the
     machine's (a crash, a bug)."""
     return status in ("out_of_memory", "diverged", "timeout")

@@ -12,7 +12,7 @@ from fovnet.search.trial import (
     Proposal,
     Trial,
     best_trials,
-    configuration_is_to_blame,
+    is_configuration_to_blame,
     trial_from_facts,
     trial_to_facts,
 )
@@ -106,7 +106,7 @@ def test_facts_of_other_types_are_no_trial(part, change):
 
 def test_only_failures_of_the_configuration_teach():
     statuses = ("completed", "out_of_memory", "diverged", "timeout", "pruned", "error")
-    assert [status for status in statuses if configuration_is_to_blame(status)] == [
+    assert [status for status in statuses if is_configuration_to_blame(status)] == [
         "out_of_memory",
         "diverged",
         "timeout",

@@ -10,7 +10,13 @@ from fovnet.errors import SearchError
 from fovnet.net.jobs.workers import TrainingJob, TrainingPool
 from fovnet.net.paths import forget_checkpoint, weights_path_of
 from fovnet.search.jobs.steps import finish, is_on_record
-from fovnet.search.journal import read_search, read_slot, read_trials, slot_path
+from fovnet.search.journal import (
+    read_search,
+    read_slot,
+    read_trials,
+    slot_of_file,
+    slot_path,
+)
 from fovnet.search.run import Submit, run_search
 from fovnet.search.search import Search
 from fovnet.search.spend.ledger import Ledger
@@ -103,6 +109,6 @@ def _forget_unneeded(job: TrainingJob, journal: Path, search: Search) -> None:
 
 def _forget_checkpoints(networks: Path, journal: Path, slots_needed: Collection[int]) -> None:
     for path in networks.glob("slot-*.checkpoint"):
-        slot = int(path.stem.split("-")[1])
+        slot = slot_of_file(path)
         if slot not in slots_needed and is_on_record(journal, slot):
             forget_checkpoint(path)

@@ -477,7 +477,7 @@ def train_epoch(
     # else the average is still the initial network
     if recipe.averaging and progress.step_count < STEPS_PER_AVERAGE:
         _update_average(progress, recipe.averaging)
-    progress.training_losses.append(train_step.mean_loss())
+    progress.training_losses.append(train_step.take_mean_loss())
 
 
 def training_row_frequencies(data: TrainingData, recipe: Recipe) -> Tensor | None:

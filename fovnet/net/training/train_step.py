@@ -100,7 +100,7 @@ class TrainStep:
             self.run_step(rows, draws)
         self._slice_count += len(rows)
 
-    def mean_loss(self) -> float:
+    def take_mean_loss(self) -> float:
         """The mean weighted cross-entropy, in nats, of the slices since the last call, at least
         one; nan or inf if a step diverged.  Only here does the host wait."""
         mean_loss = float(self._loss_sum / self._slice_count)

@@ -27,7 +27,7 @@ from fovnet.search.explain.spent import Spending, review_spending, virtual_ends
 from fovnet.search.search import Search
 from fovnet.search.space import Level
 from fovnet.search.spend.schedule import own_epochs
-from fovnet.search.trial import Forecast, Status, Trial, configuration_is_to_blame, latest_trials
+from fovnet.search.trial import Forecast, Status, Trial, is_configuration_to_blame, latest_trials
 
 NEAR_SHARE = 0.25
 """Largest deviation of predicted from measured seconds that counts as accurate, as a share of the
@@ -464,7 +464,7 @@ def _group_failures(failures: Sequence[Failure]) -> tuple[FailureGroup, ...]:
             FailureGroup(
                 status,
                 failure_count,
-                configuration_is_to_blame(status),
+                is_configuration_to_blame(status),
                 mean_chance,
                 example_message=next(iter(messages), ""),
             )

@@ -20,8 +20,8 @@ from fovnet.maths.effects import Effects, decompose, deviations_of_level_means, 
 from fovnet.maths.gp import leave_one_out
 from fovnet.maths.warping import Target
 from fovnet.records import json_key
-from fovnet.search.look.gaussian import Belief, believe, round_to_six_digits
-from fovnet.search.look.view import View
+from fovnet.search.look.gaussian import Belief, believe
+from fovnet.search.look.view import View, round_to_six_digits
 from fovnet.search.search import Search
 from fovnet.search.space import Level, Space
 from fovnet.search.trial import Trial

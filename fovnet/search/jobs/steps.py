@@ -35,10 +35,11 @@ from fovnet.search.journal import (
     read_header,
     read_search,
     read_slot,
+    slot_of_file,
     slot_path,
 )
 from fovnet.search.run import Submit, start_notes, train_alone
-from fovnet.search.search import Search, propose_slot, seconds_for, too_little_gain
+from fovnet.search.search import Search, describe_too_little_gain, propose_slot, seconds_for
 from fovnet.search.trial import Proposal, Trial
 from fovnet.words import several
 
@@ -94,7 +95,9 @@ def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> 
     }
     proposal_or_ending = _propose_or_end(search, earlier_proposals, trial_by_slot)
     if isinstance(proposal_or_ending, Proposal):
-        ending = too_little_gain(search, proposal_or_ending, trial_by_slot, stop_below_regret)
+        ending = describe_too_little_gain(
+            search, proposal_or_ending, trial_by_slot, stop_below_regret
+        )
         if ending is not None:
             proposal_or_ending = ending
     write_proposal(folder, slot, proposal_or_ending, source=source, seed=search.seed)
@@ -194,11 +197,11 @@ def _remove_outdated(folder: Path, source: str) -> None:
     """Removes the proposals of another source and every slot without a proposal."""
     for file_path in folder.glob("proposal-*.json"):
         try:
-            read_proposal(folder, _slot_of_file(file_path), source)
+            read_proposal(folder, slot_of_file(file_path), source)
         except SearchError:
             file_path.unlink()
     for file_path in [*folder.glob("slot-*.json"), *folder.glob("networks/slot-*.safetensors")]:
-        if not proposal_path(folder, _slot_of_file(file_path)).exists():
+        if not proposal_path(folder, slot_of_file(file_path)).exists():
             file_path.unlink()
 
 
@@ -206,17 +209,13 @@ def _refuse_other_predictions(folder: Path, search: Search) -> None:
     """Raises SearchError "journal-of-another-search" if a proposal was made from other predicted
     seconds."""
     for proposal_file in sorted(folder.glob("proposal-*.json")):
-        proposal = read_proposal(folder, _slot_of_file(proposal_file))
+        proposal = read_proposal(folder, slot_of_file(proposal_file))
         if isinstance(proposal, str):
             continue
         if proposal.predicted_seconds != seconds_for(
             search, proposal.row, proposal.epochs, proposal.begun_epochs
         ):
             raise SearchError("journal-of-another-search", f"{folder}: {OTHER_PREDICTIONS_TEXT}")
-
-
-def _slot_of_file(path: Path) -> int:
-    return int(path.stem.split("-")[1])
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from fovnet.errors import SearchError
 from fovnet.machine.threads import one_thread
 from fovnet.maths.rankers import Batch, Ranker, train
 from fovnet.maths.ranking_losses import LOSSES, find_tie_starts, weigh_places
-from fovnet.search.look.hyperparameters import fit_subset
+from fovnet.search.look.hyperparameters import choose_fitted_indices
 from fovnet.search.prior import EarlierSearch, Prior, make_prior, make_support
 from fovnet.search.space import Axis, Space
 from fovnet.words import several
@@ -140,8 +140,8 @@ def _task_of_source(axes: Sequence[Axis], source: EarlierSearch) -> Task:
 
 def _thin_out(source: EarlierSearch) -> EarlierSearch:
     """The source with at most MOST_KEPT_ROWS of its rows."""
-    subset = fit_subset(source.losses, MOST_KEPT_ROWS)
-    return replace(source, levels=source.levels[subset], losses=source.losses[subset])
+    kept_indices = choose_fitted_indices(source.losses, MOST_KEPT_ROWS)
+    return replace(source, levels=source.levels[kept_indices], losses=source.losses[kept_indices])
 
 
 def meta_train(

@@ -22,7 +22,7 @@ from fovnet.maths import gp
 from fovnet.maths.kernels import KERNELS
 from fovnet.maths.threshold import chance_to_fit
 from fovnet.search.look.hyperparameters import fit_hyperparameters
-from fovnet.search.look.view import View
+from fovnet.search.look.view import View, round_to_six_digits
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -57,6 +57,10 @@ class Chances:
     def log_chance(self, rows: Integers) -> Floats:
         """Log probability (m,) that each row trains."""
         return self._log_chance_to_fit[rows] + self._log_chance_not_to_fail(rows)
+
+    def chance_of_row(self, row: int) -> float:
+        """Probability that a row trains, to six digits."""
+        return round_to_six_digits(float(np.exp(self.log_chance(np.array([row]))[0])))
 
     def best_rows(
         self,

@@ -26,7 +26,7 @@ from fovnet.maths.warping import TARGETS, Target
 from fovnet.search.look import hyperparameters as fitting
 from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.uniform import choose_spread_among
-from fovnet.search.look.view import Choice, View
+from fovnet.search.look.view import Choice, View, round_to_six_digits
 from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Forecast
 
@@ -258,7 +258,7 @@ def likeliest_improving_rows(view: View, belief: Belief, chances: Chances) -> In
 def lowest_bound_rows(view: View, belief: Belief, chances: Chances) -> Integers:
     """The choice of gp-lcb."""
     likely_rows = chances.rows_likely_to_train(np.flatnonzero(view.is_free))
-    promise = lower_confidence_bound(*mixture_moments(belief))[likely_rows]
+    promise = lower_confidence_bound(*moments_of_belief(belief))[likely_rows]
     return np.asarray(likely_rows[promise == promise.max()])
 
 
@@ -277,15 +277,14 @@ def lowest_drawn_rows(view: View, belief: Belief, chances: Chances) -> Integers:
 
 def forecast_row(view: View, belief: Belief, chances: Chances, row: int) -> Forecast:
     """The forecast of a row, in units of the score, with the expected regret over all free rows."""
-    mean, variance = mixture_moments(belief)
+    mean, variance = moments_of_belief(belief)
     noise_variance = float(np.mean([process.noise for process in belief.processes]))
     half_width = NORMAL_QUANTILE * float(np.sqrt(variance[row] + noise_variance))
-    chance_to_train = float(np.exp(chances.log_chance(np.array([row]))[0]))
     return Forecast(
         score=round_to_six_digits(float(belief.target.score_of(mean[row]))),
         low=_score_at_band_end(belief.target, float(mean[row] - half_width)),
         high=_score_at_band_end(belief.target, float(mean[row] + half_width)),
-        chance_to_train=round_to_six_digits(chance_to_train),
+        chance_to_train=chances.chance_of_row(row),
         expected_regret=belief.expected_regret(view.is_free),
     )
 
@@ -326,12 +325,7 @@ def choose_from_best(
     return Choice(row, make_forecast(view, belief, chances, row))
 
 
-def mixture_moments(belief: Belief) -> tuple[Floats, Floats]:
+def moments_of_belief(belief: Belief) -> tuple[Floats, Floats]:
     """Mean and variance (M,) of the mixture of the S processes."""
     mean = belief.mean.mean(axis=0)
     return mean, np.asarray((belief.variance + belief.mean**2).mean(axis=0) - mean**2).clip(0.0)
-
-
-def round_to_six_digits(value: float) -> float:
-    """The value rounded to six significant digits, readable and independent of rounding errors."""
-    return float(f"{value:.6g}")

@@ -50,7 +50,7 @@ def fitted_count(n: int) -> int:
     return count
 
 
-def fit_subset(values: Floats, most: int = 150) -> Integers:
+def choose_fitted_indices(values: Floats, most: int = 150) -> Integers:
     """Indices (m,) of the values that hyper-parameters are fitted to: all, or `most`: a third the
     best, the rest evenly spaced by rank.
 
@@ -150,5 +150,5 @@ def _warped_observations(
     y = np.array(list(value_by_row.values()))
     if targets is not None:
         y = TARGETS[targets](y).values
-    subset = fit_subset(y)
-    return X[subset], y[subset]
+    fitted_indices = choose_fitted_indices(y)
+    return X[fitted_indices], y[fitted_indices]

@@ -25,10 +25,10 @@ from fovnet.maths.acquisition import log_expected_improvement
 from fovnet.maths.rankers import Batch, Ranker, train
 from fovnet.maths.ranking_losses import LOSSES, find_tie_starts, weigh_places
 from fovnet.search.look.feasibility import Chances
-from fovnet.search.look.gaussian import choose_by_expected_improvement, round_to_six_digits
+from fovnet.search.look.gaussian import choose_by_expected_improvement
 from fovnet.search.look.guard import judge_prior
 from fovnet.search.look.uniform import choose_spread_among
-from fovnet.search.look.view import Choice, Ranking, View
+from fovnet.search.look.view import Choice, Ranking, View, round_to_six_digits
 from fovnet.search.prior import Prior, make_support
 from fovnet.search.space import Space
 from fovnet.search.trial import Forecast, Trial
@@ -329,12 +329,11 @@ def forecast_by_places(
     high_loss = None
     if high_place <= seen_count:
         high_loss = _loss_at_place(sorted_losses, high_place)
-    chance_to_train = float(np.exp(Chances(view).log_chance(np.array([row]))[0]))
     return Forecast(
         score=_loss_at_place(sorted_losses, median_place),
         low=low_loss,
         high=high_loss,
-        chance_to_train=round_to_six_digits(chance_to_train),
+        chance_to_train=Chances(view).chance_of_row(row),
         expected_regret=None,
     )
 

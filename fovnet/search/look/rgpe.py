@@ -29,11 +29,11 @@ from fovnet.search.look.gaussian import (
     believe,
     choose_by_expected_improvement,
     choose_from_best,
-    mixture_moments,
+    moments_of_belief,
     most_improving_rows,
 )
 from fovnet.search.look.guard import misranking_matrix, predict_left_out
-from fovnet.search.look.hyperparameters import fit_subset
+from fovnet.search.look.hyperparameters import choose_fitted_indices
 from fovnet.search.look.view import Choice, View
 from fovnet.search.prior import EarlierSearch
 from fovnet.search.space import Axis, Space
@@ -77,7 +77,7 @@ def believe_taught(view: View) -> Belief:
     predictions = [mean[own_belief.known_rows] for mean in means]
     predictions.append(predict_left_out(view))
     process_weights = weigh_processes(np.stack(predictions), view.scored_losses.losses, view.rng)
-    own_mean, own_variance = mixture_moments(own_belief)
+    own_mean, own_variance = moments_of_belief(own_belief)
     mean = process_weights @ np.stack([*means, own_mean])
     variance = process_weights**2 @ np.stack([*variances, own_variance])
     return replace(
@@ -132,7 +132,7 @@ def _fit_theta(source: EarlierSearch, axes: tuple[Axis, ...], targets: str, kern
     """The hyper-parameters (p + 2,) of an earlier search, fitted to a part of its rows."""
     space = Space(axes, source.levels)
     warped_losses = TARGETS[targets](source.losses).values
-    fitted_indices = fit_subset(warped_losses)
+    fitted_indices = choose_fitted_indices(warped_losses)
     return gp.fit_theta(
         space.unit_cube[fitted_indices],
         warped_losses[fitted_indices],

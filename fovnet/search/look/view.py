@@ -26,7 +26,7 @@ from fovnet.choices import (
 )
 from fovnet.search.prior import Prior
 from fovnet.search.space import Level, Space
-from fovnet.search.trial import Forecast, Trial, configuration_is_to_blame, latest_trials
+from fovnet.search.trial import Forecast, Trial, is_configuration_to_blame, latest_trials
 
 Floats = NDArray[np.float64]
 
@@ -304,11 +304,16 @@ class View:
         """Whether a trial failed because of its configuration, and not for a lack of memory that
         the memory estimates are to explain."""
         is_explained_by_memory = self.memory is not None and trial.outcome.status == "out_of_memory"
-        return configuration_is_to_blame(trial.outcome.status) and not is_explained_by_memory
+        return is_configuration_to_blame(trial.outcome.status) and not is_explained_by_memory
 
 
 def _rows_of_trials(trials: Iterable[Trial]) -> NDArray[np.int64]:
     return np.array([trial.proposal.row for trial in trials], dtype=np.int64)
+
+
+def round_to_six_digits(value: float) -> float:
+    """The value rounded to six significant digits, readable and independent of rounding errors."""
+    return float(f"{value:.6g}")
 
 
 class Choice(NamedTuple):

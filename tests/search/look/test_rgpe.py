@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fovnet.search.learn.training import Lessons, learn
-from fovnet.search.look.gaussian import believe, choose_by_expected_improvement, mixture_moments
+from fovnet.search.look.gaussian import believe, choose_by_expected_improvement, moments_of_belief
 from fovnet.search.look.guard import count_misranked_pairs
 from fovnet.search.look.rgpe import (
     BOOTSTRAP_DRAWS,
@@ -77,7 +77,7 @@ def test_one_that_foretells_all_has_all_the_weight_and_before_two_scores_differ_
 
 def test_earlier_searches_that_mislead_are_left_out_and_the_belief_is_that_of_gp_ei():
     view = seen(20, REVERSED)
-    mine, own = believe_taught(view), mixture_moments(believe(view))
+    mine, own = believe_taught(view), moments_of_belief(believe(view))
     assert (mine.mean[0] == own[0]).all() and (mine.variance[0] == own[1]).all()
 
 
