@@ -176,11 +176,11 @@ def test_every_plan_covers_its_family_and_its_regions_follow_the_landmarks() -> 
     for number in range(1, 25):
         person = sample_person((2, number))
         marks = landmarks(person)
-        for family in choose_field_kinds(3, rng):
-            acquired = draw_plan(person, marks, family, SITES[number % 3], rng)
+        for field_kind in choose_field_kinds(3, rng):
+            acquired = draw_plan(person, marks, field_kind, SITES[number % 3], rng)
             low, high = (
-                getattr(marks, family.lower_end.landmark) + family.lower_end.least_mm,
-                getattr(marks, family.upper_end.landmark) + family.upper_end.most_mm,
+                getattr(marks, field_kind.lower_end.landmark) + field_kind.lower_end.least_mm,
+                getattr(marks, field_kind.upper_end.landmark) + field_kind.upper_end.most_mm,
             )
             heights = Volume(
                 np.zeros(acquired.grid.shape, np.float32), acquired.grid.vox_to_ras, ""
@@ -192,7 +192,7 @@ def test_every_plan_covers_its_family_and_its_regions_follow_the_landmarks() -> 
                 and spacing.max() <= 10
             )
             for row in list_region_rows(
-                heights, np.full(len(heights), 1e4), marks, family.side_region
+                heights, np.full(len(heights), 1e4), marks, field_kind.side_region
             ):
                 inside = heights[row["first_slice"] : row["last_slice"] + 1]
                 if row["region"] in DEFAULT.chain:
@@ -256,10 +256,10 @@ def test_a_collection_of_nobody_is_refused(tmp_path: Path) -> None:
 
 def test_every_family_can_be_planned_for_everyone() -> None:
     rng = np.random.default_rng(0)
-    for number, family in enumerate((*USUAL_FIELDS, *SMALL_FIELDS)):
+    for number, field_kind in enumerate((*USUAL_FIELDS, *SMALL_FIELDS)):
         person = sample_person((6, number))
-        shape = draw_plan(person, landmarks(person), family, SITES[0], rng).grid.shape
-        assert min(shape) >= 4 and np.prod(shape) < 8e6, family.name
+        shape = draw_plan(person, landmarks(person), field_kind, SITES[0], rng).grid.shape
+        assert min(shape) >= 4 and np.prod(shape) < 8e6, field_kind.name
 
 
 def test_with_more_volumes_a_person_the_folder_of_fewer_gives_what_an_empty_one_gives(

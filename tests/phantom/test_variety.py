@@ -42,9 +42,9 @@ MARKS = landmarks(PERSON)
 
 def plain(number: int, at: int) -> tuple[Plan, Person]:
     person = sample_person((7, number))
-    family = choose_field_kinds(at + 1, np.random.default_rng([7, number, 1]))[at]
+    field_kind = choose_field_kinds(at + 1, np.random.default_rng([7, number, 1]))[at]
     return draw_plan(
-        person, landmarks(person), family, SITES[0], np.random.default_rng([7, number, 2, at])
+        person, landmarks(person), field_kind, SITES[0], np.random.default_rng([7, number, 2, at])
     ), person
 
 
@@ -78,13 +78,13 @@ def test_fields_and_coils_are_placed_by_a_body_without_what_is_left_out(
     without = frozenset({"joints and organs", "free contrasts"})
     person = sample_person((4, 3), without)
     marks = landmarks(person)
-    families = choose_field_kinds(2, np.random.default_rng(3))
-    first_plan = draw_plan(person, marks, families[1], SITES[0], np.random.default_rng(4))
+    field_kinds = choose_field_kinds(2, np.random.default_rng(3))
+    first_plan = draw_plan(person, marks, field_kinds[1], SITES[0], np.random.default_rng(4))
     request = ScanRequest(person, marks, 1, without)
     rngs = [np.random.default_rng(seed) for seed in range(90)]
     boxes = [draw_small_field(request, rng) for rng in rngs[:30]]
     localisers = [to_localiser(first_plan, request, rng) for rng in rngs]
-    assert any(family.name == BOX_FIELD for family in boxes)
+    assert any(field_kind.name == BOX_FIELD for field_kind in boxes)
     # two of three have a coil on the skin
     assert sum(is_localiser(acquired) for acquired in localisers) > 5
     vary_plan(first_plan, person, marks, (4, 3, 1), without)
@@ -152,10 +152,10 @@ def plain_of(number: int) -> tuple[Plan, Person, Landmarks, tuple[int, int, int]
 
 def tilted(seed: int) -> Plan:
     """A coarse trunk, tilted by up to 60° about two axes."""
-    family = FieldKind(
+    field_kind = FieldKind(
         "test", FieldEnd("ischium", -60, -60), FieldEnd("lung_apex", 30, 30), plane_letters="i"
     )
-    straight = draw_plan(PERSON, MARKS, family, SITES[1], np.random.default_rng(seed))
+    straight = draw_plan(PERSON, MARKS, field_kind, SITES[1], np.random.default_rng(seed))
     i, j, k = (max(4, size // 4) for size in straight.grid.shape)
     # voxels of 8 mm or so
     coarse = Grid((i, j, k), straight.grid.vox_to_ras @ np.diag([4, 4, 4, 1.0]))

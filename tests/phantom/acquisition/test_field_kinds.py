@@ -52,18 +52,19 @@ def test_a_box_lies_about_a_point_of_the_body_however_small_that_is() -> None:
 def test_small_fields_show_some_body() -> None:
     rng = np.random.default_rng(1)
     for _ in range(25):
-        family = draw_small_field(ScanRequest(PERSON, MARKS, 1, frozenset()), rng)
-        grid = draw_plan(PERSON, MARKS, family, SITES[0], rng).grid
+        field_kind = draw_small_field(ScanRequest(PERSON, MARKS, 1, frozenset()), rng)
+        grid = draw_plan(PERSON, MARKS, field_kind, SITES[0], rng).grid
         coarse = Grid(
             (12, 12, 12), grid.vox_to_ras @ np.diag([*(np.asarray(grid.shape) / 12), 1.0])
         )
-        assert (label_volume(PERSON, coarse).labels != AIR).mean() > 0.05, family.name
+        assert (label_volume(PERSON, coarse).labels != AIR).mean() > 0.05, field_kind.name
 
 
 def test_a_field_is_found_by_its_name_and_a_name_that_none_has_is_answered_with_all() -> None:
     rng = np.random.default_rng(0)
     assert all(
-        draw_field_by_name(family.name, PERSON, rng).name == family.name for family in SMALL_FIELDS
+        draw_field_by_name(field_kind.name, PERSON, rng).name == field_kind.name
+        for field_kind in SMALL_FIELDS
     )
     with pytest.raises(ValueError, match=r"'hearts': .* known are .*heart, close"):
         draw_field_by_name("hearts", PERSON, rng)
@@ -81,7 +82,7 @@ def breast_fields(prone: bool) -> tuple[Person, list[FieldKind]]:
     )
     rng = np.random.default_rng(2)
     drawn = [draw_small_field(ScanRequest(person, MARKS, 1, frozenset()), rng) for _ in range(300)]
-    return person, [family for family in drawn if family.shows_breasts]
+    return person, [field_kind for field_kind in drawn if field_kind.shows_breasts]
 
 
 def test_most_breasts_looked_at_closely_hang_into_air_and_most_images_lack_fat() -> None:
@@ -90,7 +91,7 @@ def test_most_breasts_looked_at_closely_hang_into_air_and_most_images_lack_fat()
     (_, lying), (person, hanging) = breast_fields(False), breast_fields(True)
     assert len(hanging) > 6 * len(lying) > 0
     marks, rng = landmarks(person), np.random.default_rng(0)
-    plans = [draw_plan(person, marks, family, SITES[0], rng) for family in hanging]
+    plans = [draw_plan(person, marks, field_kind, SITES[0], rng) for field_kind in hanging]
     assert (
         np.mean(
             [
@@ -121,15 +122,15 @@ def test_hardly_any_of_a_field_about_breasts_lies_below_the_liver() -> None:
     for number in range(1, 13):
         woman = replace(sample_person((4, number)), sex="female")
         marks, rng = landmarks(woman), np.random.default_rng(number)
-        for family in (
+        for field_kind in (
             drawn
             for drawn in (
                 draw_small_field(ScanRequest(woman, marks, 1, frozenset()), rng) for _ in range(25)
             )
             if drawn.shows_breasts
         ):
-            low, high = draw_corners(woman, marks, family, rng)
-            assert marks.liver_dome - low[2] < 0.12 * (high[2] - low[2]), family.name
+            low, high = draw_corners(woman, marks, field_kind, rng)
+            assert marks.liver_dome - low[2] < 0.12 * (high[2] - low[2]), field_kind.name
 
 
 def test_a_mass_in_a_leg_is_what_its_field_is_about() -> None:
@@ -144,11 +145,11 @@ def test_a_mass_in_a_leg_is_what_its_field_is_about() -> None:
     for person, (_, middle, _) in people[:4]:
         marks, rng = landmarks(person), np.random.default_rng(1)
         fields = [
-            family
-            for family in (
+            field_kind
+            for field_kind in (
                 draw_small_field(ScanRequest(person, marks, 1, frozenset()), rng) for _ in range(60)
             )
-            if family.name == LEG_MASS_FIELD
+            if field_kind.name == LEG_MASS_FIELD
         ]
         assert 15 < len(fields) < 45
         low, high = draw_corners(person, marks, fields[0], rng)

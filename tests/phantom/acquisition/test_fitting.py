@@ -29,11 +29,11 @@ from fovnet.phantom.person.traits import sample_person
 PERSON = sample_person((4, 2))
 MARKS = landmarks(PERSON)
 STRAIGHT = replace(SITES[0], oblique_share=0.0)
-NAMED = {family.name: family for family in (*USUAL_FIELDS, *SMALL_FIELDS)}
+NAMED = {field_kind.name: field_kind for field_kind in (*USUAL_FIELDS, *SMALL_FIELDS)}
 
 
-def planned(family: FieldKind, number: int) -> Plan:
-    return draw_plan(PERSON, MARKS, family, STRAIGHT, np.random.default_rng(number))
+def planned(field_kind: FieldKind, number: int) -> Plan:
+    return draw_plan(PERSON, MARKS, field_kind, STRAIGHT, np.random.default_rng(number))
 
 
 def ends_mm(grid: Grid, axis: int) -> tuple[float, float]:
@@ -119,8 +119,8 @@ def test_pictures_of_an_organ_have_any_size_and_as_many_pixels_and_what_they_are
 def test_size_is_the_same_whatever_the_organ() -> None:
     sizes = []
     for name in ("heart, close", "prostate", "knee"):
-        family = NAMED[name]
-        grid = resize_field(planned(family, 3), np.random.default_rng(5)).grid
+        field_kind = NAMED[name]
+        grid = resize_field(planned(field_kind, 3), np.random.default_rng(5)).grid
         across = np.linalg.norm(grid.vox_to_ras[:3, :3], axis=0) * grid.shape
         sizes.append(float(np.min(np.abs(across[:, None] - sizes[0]))) if sizes else across)
     assert max(sizes[1:]) < 0.01

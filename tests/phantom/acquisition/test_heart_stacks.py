@@ -20,7 +20,7 @@ MARKS = landmarks(PERSON)
 
 @pytest.mark.parametrize("seed", range(3))
 def test_short_axis_slices_are_cut_across_the_line_from_apex_to_base(seed: int) -> None:
-    family = FieldKind(
+    field_kind = FieldKind(
         "heart",
         FieldEnd("liver_dome", -20, 0),
         FieldEnd("liver_dome", 100, 120),
@@ -29,7 +29,7 @@ def test_short_axis_slices_are_cut_across_the_line_from_apex_to_base(seed: int) 
         "a",
     )
     stack = to_short_axis(
-        draw_plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(seed)),
+        draw_plan(PERSON, MARKS, field_kind, SITES[0], np.random.default_rng(seed)),
         PERSON,
         np.random.default_rng(seed),
     )
@@ -50,7 +50,7 @@ def test_short_axis_slices_are_cut_across_the_line_from_apex_to_base(seed: int) 
 
 
 def test_a_long_axis_lies_in_the_slices_of_its_stack_and_the_head_is_up() -> None:
-    family = FieldKind(
+    field_kind = FieldKind(
         "heart",
         FieldEnd("liver_dome", -20, 0),
         FieldEnd("liver_dome", 100, 120),
@@ -60,7 +60,7 @@ def test_a_long_axis_lies_in_the_slices_of_its_stack_and_the_head_is_up() -> Non
     )
     for seed in range(4):
         stack = to_long_axis(
-            draw_plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(seed)),
+            draw_plan(PERSON, MARKS, field_kind, SITES[0], np.random.default_rng(seed)),
             PERSON,
             np.random.default_rng(seed),
         )

@@ -34,8 +34,8 @@ MARKS = landmarks(PERSON)
 
 
 def plain(at: int) -> Plan:
-    family = choose_field_kinds(at + 1, np.random.default_rng(3))[at]
-    return draw_plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(1))
+    field_kind = choose_field_kinds(at + 1, np.random.default_rng(3))[at]
+    return draw_plan(PERSON, MARKS, field_kind, SITES[0], np.random.default_rng(1))
 
 
 def pelvis(cells_mm: tuple[float, float, float] = (8.0, 8.0, 20.0)) -> Grid:

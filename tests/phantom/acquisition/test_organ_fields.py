@@ -21,7 +21,7 @@ from fovnet.phantom.scanner.tissues import AIR, label_of
 from fovnet.phantom.variety import vary_plan
 
 PEOPLE = [sample_person((15, number)) for number in range(6)]
-NAMED = {family.name: family for family in ORGAN_FIELDS}
+NAMED = {field_kind.name: field_kind for field_kind in ORGAN_FIELDS}
 STEP_MM = 8.0
 
 
@@ -40,7 +40,7 @@ def shares(person: Person, name: str, tissue: str, number: int) -> tuple[float, 
     """What share of all of a tissue of the trunk lies in a field of that name, and what share of the field's
     voxels is air."""
     marks = landmarks(person)
-    family = next(
+    field_kind = next(
         one
         for seed in range(400)
         if (one := draw_organ_field(marks, np.random.default_rng(seed))).name == name
@@ -48,7 +48,7 @@ def shares(person: Person, name: str, tissue: str, number: int) -> tuple[float, 
     grid = draw_plan(
         person,
         marks,
-        replace(family, plane_letters="i"),
+        replace(field_kind, plane_letters="i"),
         SITES[0],
         np.random.default_rng([3, number]),
     ).grid
@@ -97,9 +97,11 @@ def test_fields_shrink_with_the_person_and_never_turn_inside_out() -> None:
         assert of_small.width_range_mm == pytest.approx(np.multiply(of_tall.width_range_mm, ratio))
     for person in (*PEOPLE, small):
         marks = landmarks(person)
-        for family in (draw_organ_field(marks, np.random.default_rng(seed)) for seed in range(40)):
-            (lower, _, highest), (upper, lowest, _) = family.lower_end, family.upper_end
-            assert getattr(marks, upper) + lowest > getattr(marks, lower) + highest, family.name
+        for field_kind in (
+            draw_organ_field(marks, np.random.default_rng(seed)) for seed in range(40)
+        ):
+            (lower, _, highest), (upper, lowest, _) = field_kind.lower_end, field_kind.upper_end
+            assert getattr(marks, upper) + lowest > getattr(marks, lower) + highest, field_kind.name
 
 
 def test_one_field_in_six_is_of_an_organ_and_the_first_never_is() -> None:
