@@ -61,8 +61,8 @@ def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Ensemble:
     return load_ensemble(folder / "ensemble", "cpu", rule=Rule())
 
 
-def changed(one: LabelledScan, name: str, seed: int = 0) -> LabelledScan:
-    return CHANGES[name](one, np.random.default_rng(seed))
+def changed(scan: LabelledScan, name: str, seed: int = 0) -> LabelledScan:
+    return CHANGES[name](scan, np.random.default_rng(seed))
 
 
 def in_ramp(shape: tuple[int, int, int] = (20, 30, 40)) -> LabelledScan:
@@ -72,40 +72,40 @@ def in_ramp(shape: tuple[int, int, int] = (20, 30, 40)) -> LabelledScan:
 
 
 def test_a_part_of_a_volume_keeps_its_millimetres() -> None:
-    one = in_ramp()
-    heights = one.volume.slice_heights_mm().tolist()
+    scan = in_ramp()
+    heights = scan.volume.slice_heights_mm().tolist()
     for seed in range(20):
-        part = changed(one, "a part of it", seed).volume
+        part = changed(scan, "a part of it", seed).volume
         first = heights.index(part.slice_heights_mm()[0])
         slices = part.voxels.shape[2]
         assert 16 <= slices <= 40
-        assert np.array_equal(part.voxels, one.volume.voxels[:, :, first : first + slices])
+        assert np.array_equal(part.voxels, scan.volume.voxels[:, :, first : first + slices])
         assert part.slice_heights_mm().tolist() == heights[first : first + slices]
 
 
 @pytest.mark.parametrize("name", ["upside down", "along another axis"])
 def test_a_turned_body_is_no_mirror_image(name: str) -> None:
     """A turn has determinant 1: the voxels of three neighbours of a corner tell where the axes went."""
-    one = in_ramp()
+    scan = in_ramp()
     for seed in range(6):
-        turned = changed(one, name, seed)
+        turned = changed(scan, name, seed)
         assert turned.regions is None
         steps = np.array([np.diff(turned.volume.voxels, axis=axis).flat[0] for axis in range(3)])
         strides = np.array([1200.0, 40.0, 1.0])
         went = np.sign(steps)[:, None] * (np.abs(steps)[:, None] == strides)
         assert np.linalg.det(went) == 1
-        assert np.allclose(turned.volume.spacing_mm, np.abs(went) @ one.volume.spacing_mm)
-        assert sorted(turned.volume.voxels.flat) == sorted(one.volume.voxels.flat)
+        assert np.allclose(turned.volume.spacing_mm, np.abs(went) @ scan.volume.spacing_mm)
+        assert sorted(turned.volume.voxels.flat) == sorted(scan.volume.voxels.flat)
 
 
 def test_light_changes_brightness_and_not_what_is_black() -> None:
-    one = in_ramp()
-    black = one.volume.voxels == 0
+    scan = in_ramp()
+    black = scan.volume.voxels == 0
     for name in ("darker to one side", "less contrast", "more contrast"):
-        seen = changed(one, name).volume.voxels
+        seen = changed(scan, name).volume.voxels
         assert (seen[black] == 0).all() and (seen >= 0).all() and np.isfinite(seen).all()
         assert not np.allclose(
-            seen / seen.max(), one.volume.voxels / one.volume.voxels.max(), atol=0.1
+            seen / seen.max(), scan.volume.voxels / scan.volume.voxels.max(), atol=0.1
         )
 
 
@@ -116,31 +116,32 @@ def test_all_changes_are_counted_and_noise_and_disorder_are_doubted(ensemble: En
         for name in (*CHANGES, *ODDITIES, *HELD_OUT, NEVER_TRAINED)
         for what in COUNTED_THINGS
     ]
-    found = {(row["change"], row["what"]): row for row in rows}
+    row_by_change_and_count = {(row["change"], row["what"]): row for row in rows}
     assert (
-        all(found[name, NOTHING_DOUBTED]["of"] == 2 for name in CHANGES)
-        and found["air", NOTHING_DOUBTED]["of"] == 1
+        all(row_by_change_and_count[name, NOTHING_DOUBTED]["of"] == 2 for name in CHANGES)
+        and row_by_change_and_count["air", NOTHING_DOUBTED]["of"] == 1
     )
     assert all(
-        found[name, NOTHING_DOUBTED_AND_WRONG]["count"] <= found[name, NOTHING_DOUBTED]["count"]
+        row_by_change_and_count[name, NOTHING_DOUBTED_AND_WRONG]["count"]
+        <= row_by_change_and_count[name, NOTHING_DOUBTED]["count"]
         for name in (*CHANGES, *ODDITIES)
     )
     for name in ("in air of bright noise", "slices shuffled"):
-        assert found[name, NOTHING_DOUBTED]["count"] == 0
+        assert row_by_change_and_count[name, NOTHING_DOUBTED]["count"] == 0
     assert (
-        found["slices shuffled", SLICES_NAMED_RIGHTLY]["of"]
+        row_by_change_and_count["slices shuffled", SLICES_NAMED_RIGHTLY]["of"]
         == 0
-        < found["a part of it", SLICES_NAMED_RIGHTLY]["of"]
+        < row_by_change_and_count["a part of it", SLICES_NAMED_RIGHTLY]["of"]
     )
     assert (
-        found["as it is", SLICES_NAMED_RIGHTLY]["of"]
-        > found["a part of it", SLICES_NAMED_RIGHTLY]["of"]
+        row_by_change_and_count["as it is", SLICES_NAMED_RIGHTLY]["of"]
+        > row_by_change_and_count["a part of it", SLICES_NAMED_RIGHTLY]["of"]
     )
-    assert found["air", BORDERS_FOUND]["of"] == 0
+    assert row_by_change_and_count["air", BORDERS_FOUND]["of"] == 0
     for what in (NOTHING_DOUBTED, NOTHING_DOUBTED_AND_WRONG):  # each thing is a subject of its own
-        assert found[NEVER_TRAINED, what]["of"] == len(HELD_OUT)
-        assert found[NEVER_TRAINED, what]["count"] == sum(
-            found[kind, what]["count"] for kind in HELD_OUT
+        assert row_by_change_and_count[NEVER_TRAINED, what]["of"] == len(HELD_OUT)
+        assert row_by_change_and_count[NEVER_TRAINED, what]["count"] == sum(
+            row_by_change_and_count[kind, what]["count"] for kind in HELD_OUT
         )
     assert rows == measure_robustness(ensemble, simulate_people(2, 1), seed=3, bodiless_count=1)
 
@@ -195,14 +196,14 @@ def test_a_collection_shows_what_its_tables_say(tmp_path: Path) -> None:
     simulate_collection(tmp_path, subjects=3, volumes_per_subject=1, seed=2)
     volumes = read_scans(tmp_path, DEFAULT)
     assert len(volumes) == 3
-    for made in volumes:
-        one = made()
-        stack = cut_slices(one.volume, target_spacing_mm=8.0)
-        assert one.regions is not None
+    for read in volumes:
+        scan = read()
+        stack = cut_slices(scan.volume, target_spacing_mm=8.0)
+        assert scan.regions is not None
         shown = find_classes_at_heights(
-            stack.z_mm, stack.middle_slices, len(stack.z_mm), one.regions, DEFAULT
+            stack.z_mm, stack.middle_slices, len(stack.z_mm), scan.regions, DEFAULT
         )
-        assert {row.region for row in one.regions} <= set(DEFAULT.classes)
+        assert {row.region for row in scan.regions} <= set(DEFAULT.classes)
         assert shown.any(axis=1).all() and shown[:, :-1].any()
 
 

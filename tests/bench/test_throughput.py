@@ -87,9 +87,12 @@ def test_the_textbooks_network_is_the_same_function(
     for model in (ours, theirs):
         model(slices).square().sum().backward()
     torch.testing.assert_close(theirs(slices), ours(slices), rtol=1e-4, atol=1e-5)
-    for one, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+    for own_parameter, their_parameter in zip(ours.parameters(), theirs.parameters(), strict=True):
         torch.testing.assert_close(
-            one.grad, other.grad, rtol=1e-3, atol=1e-4 * float(one.grad.abs().max())
+            own_parameter.grad,
+            their_parameter.grad,
+            rtol=1e-3,
+            atol=1e-4 * float(own_parameter.grad.abs().max()),
         )
 
 

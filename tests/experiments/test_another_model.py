@@ -63,9 +63,12 @@ def proposal(**changes: object) -> Proposal:
 
 
 def test_a_training_lowers_its_loss_and_repeats_itself() -> None:
-    one, again = outcome_of(proposal(optimiser="adam")), outcome_of(proposal(optimiser="adam"))
-    assert one.training_loss == again.training_loss and one.score == again.score is not None
-    assert len(one.training_loss) == EPOCHS and one.training_loss[-1] < 0.8 * one.training_loss[0]
+    outcome, again = outcome_of(proposal(optimiser="adam")), outcome_of(proposal(optimiser="adam"))
+    assert outcome.training_loss == again.training_loss and outcome.score == again.score is not None
+    assert (
+        len(outcome.training_loss) == EPOCHS
+        and outcome.training_loss[-1] < 0.8 * outcome.training_loss[0]
+    )
 
 
 def test_a_training_without_a_finite_loss_has_diverged() -> None:

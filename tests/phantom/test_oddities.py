@@ -10,11 +10,13 @@ from fovnet.phantom.oddities import ODDITIES, make_oddity
 
 @pytest.mark.parametrize("kind", ODDITIES)
 def test_the_same_seed_gives_the_same_volume_and_another_another(kind: str) -> None:
-    one, same, other = (make_oddity(kind, np.random.default_rng(seed)) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(one.voxels, same.voxels)
-    assert one.voxels.shape != other.voxels.shape or not np.array_equal(one.voxels, other.voxels)
+    first, same, other = (make_oddity(kind, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first.voxels, same.voxels)
+    assert first.voxels.shape != other.voxels.shape or not np.array_equal(
+        first.voxels, other.voxels
+    )
     np.testing.assert_allclose(
-        one.vox_to_ras @ [*(np.array(one.voxels.shape) - 1) / 2, 1], [0, 0, 0, 1], atol=1e-9
+        first.vox_to_ras @ [*(np.array(first.voxels.shape) - 1) / 2, 1], [0, 0, 0, 1], atol=1e-9
     )
 
 

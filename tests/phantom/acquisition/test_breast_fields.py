@@ -38,9 +38,9 @@ def test_fields_about_breasts_contain_nipples_and_are_of_many_sizes() -> None:
         both = draw_breast_field(woman, False, rng)
         assert all(both.low_mm[0] < x < both.high_mm[0] for x, _, _ in tips)
     assert min(widths) < 110 and max(widths) > 190 and max(depths) > 2 * min(depths)
-    one = next(field_kind for field_kind in SMALL_FIELDS if field_kind.name == "breast, one")
+    one_breast = next(field_kind for field_kind in SMALL_FIELDS if field_kind.name == "breast, one")
     assert {
-        np.sign(draw_field_about_breasts(one, WOMEN[0], rng).offset_x_range_mm[0])
+        np.sign(draw_field_about_breasts(one_breast, WOMEN[0], rng).offset_x_range_mm[0])
         for _ in range(12)
     } == {
         -1.0,
