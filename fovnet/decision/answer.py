@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.chain.margins import air_slices
+from fovnet.decision.chain.margins import find_air
 from fovnet.decision.chain.spans import Decision, Span
 from fovnet.decision.checks import (
     members_disagree,
@@ -255,7 +255,7 @@ def answer_facts(
         "counted_slices": stack.label_slice_count,
         "notes": stack.notes,
         "checksum": stack.checksum,
-        "empty": np.flatnonzero(air_slices(stack.pixels)),
+        "empty": np.flatnonzero(find_air(stack.pixels)),
         "raw": np.round(raw, 5),
         "smoothed": np.round(answer.decision.smoothed_probabilities, 5),
         "images": _image_facts(stack),

@@ -98,7 +98,7 @@ def write_bundle(model: Path, folder: Path) -> Path:
         novelty.NOVELTY_FILE_NAME,
         orientation.ORIENTATION_FILE_NAME,
         "model-card.md",
-        *(network.name for network in ModelFolder(model).networks),
+        *(network_file.name for network_file in ModelFolder(model).networks),
     ]
     present_names = [part_name for part_name in part_names if (model / part_name).is_file()]
     for part_name in present_names:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision import dark_slices, novelty, orientation
-from fovnet.decision.chain.margins import air_slices
+from fovnet.decision.chain.margins import find_air
 from fovnet.decision.folder import FACTS_FILE_NAME, RULE_FILE_NAME, ModelFolder, NetworkFile
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.novelty import REFERENCE_SLICES, NoveltyReference, fit_reference
@@ -160,7 +160,7 @@ class Ensemble:
         show nothing: see `dark_slices`."""
         predicted_class = self.judge.mean_probabilities(outputs).argmax(axis=1)
         is_none = predicted_class == len(self.vocabulary.classes) - 1
-        shows_nothing = is_none | air_slices(stack.pixels)
+        shows_nothing = is_none | find_air(stack.pixels)
         rows_in_question = dark_slices.find_dark_rows(stack.pixels, shows_nothing, stack.edges_mm)
         if not len(rows_in_question):
             return outputs

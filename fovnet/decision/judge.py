@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.answer import Answer, make_answer
-from fovnet.decision.chain.margins import air_slices, decide_between_margins, lit_rows
+from fovnet.decision.chain.margins import decide_between_margins, find_air, find_signal_rows
 from fovnet.decision.chain.spans import Decision, decide_volume, slice_edges
 from fovnet.decision.checks.check import DecidedVolume
 from fovnet.decision.doubts import measure_signs
@@ -69,13 +69,13 @@ class Judge:
         outputs: MemberOutputs,
         z_mm: Floats,
         edges_mm: Floats | None = None,
-        dark: NDArray[np.bool_] | None = None,
+        is_air: NDArray[np.bool_] | None = None,
     ) -> Decision:
         """The decision on a volume with cuts at the heights z_mm (s,); `edges_mm` (s + 1,)
         are where the slices begin and end, half-way between the cuts if None.
 
-        dark  (s,) which cuts show nothing but air: those at either end are left out of the
-              decision, and labelled none
+        is_air  (s,) which cuts show nothing but air: those at either end are left out of the
+                decision, and labelled none
         """
         probabilities = self.mean_probabilities(outputs)
         turned_probabilities = None
@@ -100,10 +100,10 @@ class Judge:
                 volume_edges_mm[rows.start : rows.stop + 1],
             )
 
-        rows_with_signal = slice(0, slice_count)
-        if dark is not None:
-            rows_with_signal = lit_rows(dark)
-        return decide_between_margins(rows_with_signal, slice_count, decide_rows)
+        signal_rows = slice(0, slice_count)
+        if is_air is not None:
+            signal_rows = find_signal_rows(is_air)
+        return decide_between_margins(signal_rows, slice_count, decide_rows)
 
     def volume_for_checks(
         self, outputs: MemberOutputs, stack: SliceStack, decision: Decision
@@ -138,6 +138,6 @@ class Judge:
         notes: Sequence[str] = (),
     ) -> Answer:
         """The answer on a volume."""
-        decision = self.decide(outputs, stack.z_mm, stack.edges_mm, air_slices(stack.pixels))
+        decision = self.decide(outputs, stack.z_mm, stack.edges_mm, find_air(stack.pixels))
         signs = measure_signs(self.volume_for_checks(outputs, stack, decision))
         return make_answer(volume_id, path, decision, signs, self.rule, self.vocabulary, notes)

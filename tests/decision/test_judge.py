@@ -13,7 +13,7 @@ from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 
 from fovnet.decision.assembly import write_ensemble
-from fovnet.decision.chain.margins import air_slices, lit_rows
+from fovnet.decision.chain.margins import find_air, find_signal_rows
 from fovnet.decision.chain.spans import Decision, class_of_labels, decide_volume
 from fovnet.decision.checks import members_disagree, out_of_order, unlike_training
 from fovnet.decision.confidence_bar import LOWEST_BAR
@@ -474,7 +474,7 @@ def test_black_margins_show_none_whatever_networks_make_of_them(
 
     alone, whole = (
         Judge(DEFAULT, Rule()).decide(outputs, one.z_mm),
-        Judge(DEFAULT, Rule()).decide(padded, z_mm, dark=dark),
+        Judge(DEFAULT, Rule()).decide(padded, z_mm, is_air=dark),
     )
     expected = np.pad(
         class_of_labels(alone.decided_labels, n), (below, above), constant_values=k - 1
@@ -523,7 +523,7 @@ def test_black_margins_do_not_shift_what_is_seen_in_a_volume_turned_over(bodies:
     padded = Judge(DEFAULT, rule).decide(
         MemberOutputs(members, turned_probabilities=turned),
         z_mm,
-        dark=np.arange(len(z_mm)) >= len(one.z_mm),
+        is_air=np.arange(len(z_mm)) >= len(one.z_mm),
     )
     assert padded.flipped_gain == pytest.approx(alone.flipped_gain) and alone.flipped_gain < -50
     mean, mean_over = (
@@ -574,7 +574,7 @@ def test_margins_begin_behind_the_last_slice_with_anything_in_it() -> None:
     something."""
     pixels = np.zeros((6, 4, 4), dtype=np.uint8)
     pixels[[1, 3, 4], 2, 2] = (10, 200, 11)
-    assert lit_rows(air_slices(pixels)) == slice(1, 5) and lit_rows(
-        air_slices(pixels[:1])
+    assert find_signal_rows(find_air(pixels)) == slice(1, 5) and find_signal_rows(
+        find_air(pixels[:1])
     ) == slice(0, 1)
-    assert air_slices(pixels).tolist() == [True, False, True, False, False, True]
+    assert find_air(pixels).tolist() == [True, False, True, False, False, True]

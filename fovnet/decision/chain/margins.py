@@ -22,16 +22,16 @@ GREATEST_AIR_GREY = 10
 rarely brighter."""
 
 
-def air_slices(pixels: NDArray[np.uint8]) -> NDArray[np.bool_]:
+def find_air(pixels: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """(s,) whether slices (s, side, side) show nothing but air."""
     return np.asarray(pixels.max(axis=(1, 2)) < GREATEST_AIR_GREY)
 
 
-def lit_rows(dark: NDArray[np.bool_]) -> slice:
-    """The rows from the first slice that is not dark to the last; all rows if all are dark."""
-    rows = np.flatnonzero(~dark)
+def find_signal_rows(is_air: NDArray[np.bool_]) -> slice:
+    """The rows from the first slice that is not air to the last; all rows if all are."""
+    rows = np.flatnonzero(~is_air)
     if not len(rows):
-        return slice(0, len(dark))
+        return slice(0, len(is_air))
     return slice(int(rows[0]), int(rows[-1]) + 1)
 
 

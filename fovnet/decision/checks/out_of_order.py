@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.chain.margins import air_slices, lit_rows
+from fovnet.decision.chain.margins import find_air, find_signal_rows
 from fovnet.decision.checks.check import EVERY_REGION, Check, DecidedVolume, Floats
 from fovnet.decision.rule import Rule
 from fovnet.maths.ordering import detect_passes, neighbour_ratio
@@ -39,7 +39,7 @@ def measure(volume: DecidedVolume) -> SliceOrder:
     pixels = volume.stack.pixels
     return SliceOrder(
         measure_disorder(pixels),
-        count_passes(pixels[lit_rows(air_slices(pixels))]),
+        count_passes(pixels[find_signal_rows(find_air(pixels))]),
         bool(volume.decision.spans),
     )
 
