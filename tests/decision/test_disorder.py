@@ -180,7 +180,7 @@ def test_the_probabilities_of_a_body_turned_over_decide_which_way_up_it_is(
         rule = Rule(heights=heights)
         plain, given = (
             decide_volume(
-                probabilities, z_mm, DEFAULT, rule, turned=over, edges_mm=known_mm
+                probabilities, z_mm, DEFAULT, rule, turned_probabilities=over, edges_mm=known_mm
             ).flipped_gain
             for over in (None, probabilities[::-1])
         )
@@ -188,7 +188,11 @@ def test_the_probabilities_of_a_body_turned_over_decide_which_way_up_it_is(
     assert (
         abs(
             decide_volume(
-                example.probabilities, example.z_mm, DEFAULT, Rule(), turned=example.probabilities
+                example.probabilities,
+                example.z_mm,
+                DEFAULT,
+                Rule(),
+                turned_probabilities=example.probabilities,
             ).flipped_gain
         )
         < 1e-6
@@ -265,7 +269,7 @@ def test_where_nothing_is_shown_a_body_upside_down_is_no_less_sure_of_that(bodie
     example, lenient = bodies(6), Rule(usual_misfit=np.inf, usual_roughness=1 - 1e-9)
     probabilities, z_mm = example.probabilities[::-1], -example.z_mm[::-1]
     over, unjudged = (
-        decide_volume(probabilities, z_mm, DEFAULT, lenient, turned=turned)
+        decide_volume(probabilities, z_mm, DEFAULT, lenient, turned_probabilities=turned)
         for turned in (None, probabilities)
     )
     air = over.decided_labels[:, -1]

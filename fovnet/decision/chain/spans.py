@@ -105,16 +105,16 @@ def decide_volume(
     z_mm: Floats,
     vocabulary: Vocabulary,
     rule: Rule,
-    turned: Floats | None = None,
+    turned_probabilities: Floats | None = None,
     edges_mm: Floats | None = None,
 ) -> Decision:
     """The decision on a volume from its ensemble probabilities (s, k), classes in the vocabulary's
     order, s >= 1.
 
-    turned  (s, k) the ensemble's probabilities for the slices from head to feet, if they depend on
-            the order: they are then used to judge whether the body is upside down
-    edges_mm  (s + 1,) where its slices begin and end, feet to head; half-way between the cuts if
-              None
+    turned_probabilities  (s, k) of the ensemble for the slices from head to feet, if they depend on
+                          the order: they are then used to judge whether the body is upside down
+    edges_mm              (s + 1,) where its slices begin and end, feet to head; half-way between
+                          the cuts if None
     """
     chain_region_count = len(vocabulary.chain)
     labelled_chain = decide_labels(probabilities, z_mm, vocabulary, rule, edges_mm)
@@ -124,7 +124,9 @@ def decide_volume(
     crossings = chain_model.confidence_model.ladder.crossings(states)
     volume_roughness = _measure_roughness(probabilities, labelled_chain, rule)
     path_misfit = chain_model.misfit_of_path(states)
-    flipped_gain = _measure_flipped_gain(labelled_chain, z_mm, vocabulary, rule, turned)
+    flipped_gain = _measure_flipped_gain(
+        labelled_chain, z_mm, vocabulary, rule, turned_probabilities
+    )
     order_trust = _order_trust(path_misfit, volume_roughness, rule)
     # upside down is improbable beforehand
     path_trust = order_trust * float(expit(np.log(1.0 / UPSIDE_DOWN_PRIOR - 1.0) - flipped_gain))
@@ -175,16 +177,16 @@ def _measure_flipped_gain(
     z_mm: Floats,
     vocabulary: Vocabulary,
     rule: Rule,
-    turned: Floats | None,
+    turned_probabilities: Floats | None,
 ) -> float:
-    """How much more log-evidence the volume has from head to feet than as it is; `turned` as in
-    `decide_volume`."""
+    """How much more log-evidence the volume has from head to feet than as it is;
+    `turned_probabilities` as in `decide_volume`."""
     chain_model = labelled_chain.chain_model
     reversed_model = chain_model.reversed_model
-    if turned is not None:
+    if turned_probabilities is not None:
         edges_from_head_mm = -chain_model.edges_mm[::-1]
         reversed_model = decide_labels(
-            turned, -z_mm[::-1], vocabulary, rule, edges_from_head_mm
+            turned_probabilities, -z_mm[::-1], vocabulary, rule, edges_from_head_mm
         ).chain_model
     given_log_weight = chain_model.ladder.log_weight(good_path=labelled_chain.path_states)
     return reversed_model.ladder.log_weight() - given_log_weight

@@ -28,8 +28,8 @@ class DecidedVolume:
     """A decided volume: all that a check may measure.
 
     classes                   (k,) their names
-    members                   (p, s, k) each network's probabilities
-    weights                   (p,) of the members in their mean
+    member_probabilities      (p, s, k) each network's
+    member_weights            (p,) of the members in their mean
     probabilities             (s, k) this mean
     p_values                  (s,) share of validation slices at least as unusual; None without a
                               novelty reference
@@ -41,8 +41,8 @@ class DecidedVolume:
     stack: SliceStack
     decision: Decision
     classes: tuple[str, ...]
-    members: NDArray[np.float32]
-    weights: Floats
+    member_probabilities: NDArray[np.float32]
+    member_weights: Floats
     probabilities: Floats
     p_values: Floats | None = None
     brightened_probabilities: Floats | None = None

@@ -15,7 +15,7 @@ from fovnet.maths.agreement import measure_agreement
 
 def measure(volume: DecidedVolume) -> Floats:
     """(s,) agreement of the members on each slice, 0 to 1."""
-    return measure_agreement(volume.members, volume.weights)
+    return measure_agreement(volume.member_probabilities, volume.member_weights)
 
 
 def fit_bar(agreements: Sequence[Floats]) -> float:
