@@ -51,17 +51,17 @@ def write_ensemble(
 ) -> Path:
     """`folder/ensemble.json`, with each member's weights copied beside it.
 
-    members  facts of each (slot, score, configuration, ...), and under "weights" the file written
-             by its training
+    members    facts of each (slot, score, configuration, ...), and under "weights" the file written
+               by its training
+    subjects   marks of the subjects they were trained on, by split: an evaluation can check that
+               none of them is in the test split
     precision  float32, or float16 for half the size: all later steps use the rounded networks
-    subjects  marks of the subjects they were trained on, by split: an evaluation can check that
-              none of them is in the test split
-    origin  facts of the ensemble that the trainings started from, if any: its networks' checksums
-            are recorded
-    blend  None: no blending
-    inputs  classes and format of the slices to be scored, as a pack has them; None: they are not
-            compared
-    journal the name of the journal of the members' search
+    origin     facts of the ensemble that the trainings started from, if any: its networks'
+               checksums are recorded
+    blend      None: no blending
+    inputs     classes and format of the slices to be scored, as a pack has them; None: they are not
+               compared
+    journal    the name of the journal of the members' search
     An existing ensemble is kept until all members of the new one are written.  Raises ModelError if
     there is no member, or the weights of one are missing, damaged, of other slices or too large for
     the precision.
@@ -209,7 +209,7 @@ def guessing_loss(
     Mean of Σ_c w_c t_c · log k_seen under the balanced weights w of the training split; log k_seen
     where the splits' shares agree.
     frequency  (s,) frequency with which training draws each slice (`sampling: volumes` is not
-           uniform): class weights are computed with it
+               uniform): class weights are computed with it
     """
     import torch
 

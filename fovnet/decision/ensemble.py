@@ -238,7 +238,7 @@ def load_ensemble(
 ) -> Ensemble:
     """The ensemble in a folder, its networks ready on a device.
 
-    rule  used instead of decision.json, which does not exist before tuning
+    rule    used instead of decision.json, which does not exist before tuning
     engine  what computes the outputs, a name of `fovnet.net.inference.engines`; training and tuning
             always use torch
     Raises ModelError if a part is missing, damaged or senseless, leads out of the folder, or is not

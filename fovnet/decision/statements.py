@@ -57,10 +57,10 @@ class RegionEnd:
 class Statement:
     """What is said of one region.
 
-    answer       "yes", "no" or "unsure"
-    probability  that at least `min_extent_mm` of it are shown
-    doubts       codes of the doubts because of which it is unsure
-    lower, upper its ends in scanner millimetres; None where no span is given it
+    answer        "yes", "no" or "unsure"
+    probability   that at least `min_extent_mm` of it are shown
+    doubts        codes of the doubts because of which it is unsure
+    lower, upper  its ends in scanner millimetres; None where no span is given it
     """
 
     region: str

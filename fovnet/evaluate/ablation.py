@@ -73,10 +73,10 @@ MEASURES_SHOWN = (
 class AblationVolume:
     """A labelled volume.
 
-    z_mm           (s,) heights of its slices
-    truth          (s, k)
+    z_mm              (s,) heights of its slices
+    truth             (s, k)
     scored_positions  (s,) of its slices among the scored ones
-    edges_mm       (s + 1,) where its slices begin and end
+    edges_mm          (s + 1,) where its slices begin and end
     """
 
     volume_id: str

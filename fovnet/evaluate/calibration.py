@@ -1,7 +1,8 @@
 """Calibration of confidences: is a confidence of 80 % right in 80 % of slices?
 
-    s  slices    k  classes    b  bins of equal width on [0, 1]; a confidence of exactly 1 falls
-       into the last
+    s  slices
+    k  classes
+    b  bins of equal width on [0, 1]; a confidence of exactly 1 falls into the last
 
 Sources: Naeini, Cooper & Hauskrecht (AAAI 2015) for the expected calibration error; Brier, *Mon.
 Weather Rev.* 78 (1950) 1-3, the original form over all classes, from 0 (perfect) to 2.

@@ -125,7 +125,7 @@ class Evaluation:
                    column body_part_examined
     answered_risk  slice error of the volumes answered, mean over subjects; None where there are
                    none
-    stated_error the bound that the rule states for it; None where none is stated
+    stated_error   the bound that the rule states for it; None where none is stated
     statement_curve, statement_bins
                                 of statements on regions: risk and coverage by probability, and (b,
                                 3) reliability totals; empty and None unless every volume was
@@ -182,9 +182,9 @@ def evaluate(
 ) -> Evaluation:
     """Every measure of the labelled volumes of one split, with 95 % intervals over subjects.
 
+    manifest      the volumes of all splits, to be checked for subjects in two of them
     stated_error  largest slice error of answered volumes that the rule was tuned for, compared with
                   the one measured
-    manifest  the volumes of all splits, to be checked for subjects in two of them
     Raises CollectionError where a subject is in two splits, there is nothing to evaluate, arrays do
     not match a volume's slices, or the truth is inconsistent. The order of the cases does not
     matter.

@@ -38,8 +38,8 @@ def training_marks(
     `decision.json` keep them.
 
     origin  facts of the ensemble whose networks were trained further on the pack, if any: its marks
-           are included. Simulated subjects have the same ids for every seed: if its `seed` was
-           another, marks of the pack's simulated subjects are left out of them
+            are included. Simulated subjects have the same ids for every seed: if its `seed` was
+            another, marks of the pack's simulated subjects are left out of them
     """
     marks_by_split: dict[str, set[str]] = {"train": set(), "validation": set()}
     for record in pack.records:

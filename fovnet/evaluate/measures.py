@@ -65,11 +65,12 @@ class Measure:
 
     name         "slice_error", "sensitivity", "border_abs_median_mm", ... (names ending in _mm are
                  millimetres, in _nats nats, the rest shares; a Brier score reaches from 0 to 2)
-    stage        "raw", "smoothed", "decided", or "" where it has none;  region a class or a border
-                 ("pelvis|abdomen"), or ""
-    numerator    None if the measure is no ratio of counts (a median);  denominator its number of
-                 slices, volumes or borders
-    value        None when the denominator is 0;  low, high  95 % interval, None when not estimable
+    stage        "raw", "smoothed", "decided", or "" where it has none
+    region       a class or a border ("pelvis|abdomen"), or ""
+    numerator    None if the measure is no ratio of counts (a median)
+    denominator  its number of slices, volumes or borders
+    value        None when the denominator is 0
+    low, high    95 % interval, None when not estimable
     interval     how the interval was made: "bootstrap-t", "percentile", "order statistics",
                  "wilson", "wilson over subjects", or "not estimable"
     """

@@ -38,9 +38,9 @@ def find_boundaries(
     """The borders of the path `states` (s,), feet to head; the ends of the volume are not borders.
 
     label_agrees  (s,) whether the slice's labels agree with the path; a border beside a slice that
-             does not is left out
+                  does not is left out
     stretch       factor on the half-widths of the posterior's intervals; each half spans at least
-             INTERVAL_COVERAGE of the way to the next slice's centre
+                  INTERVAL_COVERAGE of the way to the next slice's centre
     """
     region_names = (NONE, *chain, NONE)
     borders = []

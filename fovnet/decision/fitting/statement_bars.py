@@ -1,10 +1,9 @@
 """The bars of yes and of no, chosen so that statements on people never seen err no more often than
 stated.
 
-    a statement's error  1 if it is wrong, else 0        a subject's error  mean of that over the
-                         subject's
-    statements of one kind (all its `yes`, or all its `no`) that are given; subjects without any do
-    not count
+    a statement's error  1 if it is wrong, else 0
+    a subject's error    mean of that over the subject's statements of one kind (all its `yes`, or
+                         all its `no`) that are given; subjects without any do not count
     risk                 the mean error of subjects
 
 For each kind the bar is chosen as that of a volume's confidence (`confidence_bar.py`), with half of
