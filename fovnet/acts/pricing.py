@@ -110,13 +110,13 @@ def make_probe_bench(settings: Settings, side: int = 128) -> ProbeBench:
     )
 
 
-def timings_of_same_training(settings: Settings, folder: Path, device: str) -> Timings:
+def timings_of_same_training(settings: Settings, folder: Path, device_name: str) -> Timings:
     """The completed trials of a results folder that ran on this device.  Raises SearchError as
     `journal_of_same_training` and `timings_of_finished_trials`."""
     training = settings.training
     return timings_of_finished_trials(
         journal_of_same_training(settings, folder),
-        device,
+        device_name,
         head=training.head,
         slices_per_epoch=training.slices_per_epoch,
         inputs=training.inputs,

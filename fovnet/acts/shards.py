@@ -211,7 +211,7 @@ def write_shard_rows(
     return write_text(shard_rows_path(folder, number), "".join(f"{line}\n" for line in file_lines))
 
 
-def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> MergeOutcome:
+def merge_shards(folder: Path, ensemble: Ensemble, options: ShardSettings) -> MergeOutcome:
     """Tables and, with pages, the index of all shards, byte for byte those of one `fovnet predict`.
 
     options  of the merge, which may not contradict the settings of the whole
@@ -224,17 +224,17 @@ def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> Me
     with answers_folder.claim_folder(folder, wait=True):
         survey = read_survey(folder)
         settings_for_shard(folder, options)
-        settings = _settings_of_answers(folder, survey, networks.identity, options)
+        settings = _settings_of_answers(folder, survey, ensemble.identity, options)
         rows_of_volumes = ShardRows(folder, survey.shard_runs)
         series_found = _read_found_series(folder)
         span_rows = (span for rows in rows_of_volumes for span in rows.spans)
         write_tsv(folder / SPANS_TABLE_NAME, SPANS_TABLE_COLUMNS, span_rows, keep_same=True)
-        if networks.rule.states_regions:
-            write_answers(folder, networks.vocabulary.classes[:-1], rows_of_volumes)
+        if ensemble.rule.states_regions:
+            write_answers(folder, ensemble.vocabulary.classes[:-1], rows_of_volumes)
         if settings.pages:
             included_kinds = settings.include or ()
             predictions.write_index_of(
-                folder, rows_of_volumes, networks.vocabulary, series_found, included_kinds
+                folder, rows_of_volumes, ensemble.vocabulary, series_found, included_kinds
             )
         span_rows = (span for rows in rows_of_volumes for span in rows.spans)
         refused_volumes, unread_objects = answers_folder.find_failures(span_rows, series_found)
@@ -245,7 +245,7 @@ def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> Me
             volume_count=survey.volume_count,
             refused_count=len(refused_volumes),
             unread_object_count=len(unread_objects),
-            has_region_answers=networks.rule.states_regions,
+            has_region_answers=ensemble.rule.states_regions,
             has_index=bool(settings.pages),
             changed_volumes=find_changed_volumes(folder, path_by_volume_id),
         )

@@ -330,11 +330,11 @@ class Desk:
             if self.mode != BLIND_MODE:
                 wrong_and_all_slices = _count_wrong_slices(item, record, self.vocabulary)
             self._progress_by_volume_id[volume_id] = VolumeProgress(
-                self._is_finished(record),
-                self._is_skipped(record),
-                tuple(finished_readers),
-                wrong_and_all_slices,
-                table_lines_of(self.out, item, self.book),
+                is_done=self._is_finished(record),
+                is_skipped=self._is_skipped(record),
+                finished_readers=tuple(finished_readers),
+                wrong_and_all_slices=wrong_and_all_slices,
+                table_lines=table_lines_of(self.out, item, self.book),
             )
         if changed_ids:
             subject_ids = [item.row.subject_id for item in self.items]

@@ -33,7 +33,8 @@ class RegionExtent(NamedTuple):
 
 
 Extents = tuple[RegionExtent, ...]
-UNKNOWN_SLICE_COUNT = 10**9  # slices, where their number is not known
+UNKNOWN_SLICE_COUNT = 10**9
+"""In place of the number of slices, where it is not known."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,14 @@ class LabelGrid:
     step_mm: float
 
 
-def grid_between(bottom_mm: float, top_mm: float, slices: int) -> LabelGrid:
+def grid_between(bottom_mm: float, top_mm: float, slice_count: int) -> LabelGrid:
     """The grid of so many slices from one height to another."""
-    return LabelGrid(slices, round(bottom_mm, 4), round((top_mm - bottom_mm) / slices, 6))
+    return LabelGrid(slice_count, round(bottom_mm, 4), round((top_mm - bottom_mm) / slice_count, 6))
 
 
-def lawful_label(extents: Iterable[RegionExtent], slices: int, vocabulary: Vocabulary) -> Extents:
+def lawful_label(
+    extents: Iterable[RegionExtent], slice_count: int, vocabulary: Vocabulary
+) -> Extents:
     """The label in order, chain regions from the feet on and then side regions.
 
     Raises CollectionError "label-unlawful", in a sentence on the first fault.
@@ -63,10 +66,10 @@ def lawful_label(extents: Iterable[RegionExtent], slices: int, vocabulary: Vocab
             raise _label_error(
                 f"{extent.region!r} is no region here; write one of {', '.join(regions_in_order)}"
             )
-        if not 0 <= extent.first_slice <= extent.last_slice < slices:
+        if not 0 <= extent.first_slice <= extent.last_slice < slice_count:
             raise _label_error(
                 f"{extent.region} from slice {extent.first_slice} to {extent.last_slice}, of slices 0 to "
-                f"{slices - 1}; the first must not lie above the last"
+                f"{slice_count - 1}; the first must not lie above the last"
             )
     if len({extent.region for extent in label}) < len(label):
         raise _label_error("a region stands there twice; each is one stretch")
@@ -86,7 +89,9 @@ def lawful_label(extents: Iterable[RegionExtent], slices: int, vocabulary: Vocab
     return ordered_label
 
 
-def mend_label(extents: Iterable[RegionExtent], slices: int, vocabulary: Vocabulary) -> Extents:
+def mend_label(
+    extents: Iterable[RegionExtent], slice_count: int, vocabulary: Vocabulary
+) -> Extents:
     """The nearest lawful label to what networks predict or a table says; empty where there is none
     near.
 
@@ -95,7 +100,9 @@ def mend_label(extents: Iterable[RegionExtent], slices: int, vocabulary: Vocabul
     """
     known_regions = [*vocabulary.chain, *vocabulary.side_regions]
     inside_extents = [
-        RegionExtent(extent.region, max(extent.first_slice, 0), min(extent.last_slice, slices - 1))
+        RegionExtent(
+            extent.region, max(extent.first_slice, 0), min(extent.last_slice, slice_count - 1)
+        )
         for extent in extents
         if extent.region in known_regions
     ]
@@ -111,7 +118,7 @@ def mend_label(extents: Iterable[RegionExtent], slices: int, vocabulary: Vocabul
         chain_extents[chain_index + 1] = upper._replace(first_slice=border_slice)
     side_extents = [extent for extent in inside_extents if extent.region in vocabulary.side_regions]
     try:
-        return lawful_label([*chain_extents, *side_extents], slices, vocabulary)
+        return lawful_label([*chain_extents, *side_extents], slice_count, vocabulary)
     except CollectionError:
         return ()
 
@@ -139,7 +146,10 @@ def extents_of(
         for region, (first_slice, last_slice) in slices_by_region.items()
         if first_slice <= last_slice
     )
-    return mend_label(extents, grid.slices if grid else UNKNOWN_SLICE_COUNT, vocabulary)
+    slice_count = UNKNOWN_SLICE_COUNT
+    if grid:
+        slice_count = grid.slices
+    return mend_label(extents, slice_count, vocabulary)
 
 
 def _slices_with_middle_in_row(region_row: RegionRow, grid: LabelGrid | None) -> tuple[int, int]:
@@ -154,11 +164,11 @@ def _slices_with_middle_in_row(region_row: RegionRow, grid: LabelGrid | None) ->
 
 
 def class_mask(
-    extents: Sequence[RegionExtent], slices: int, vocabulary: Vocabulary
+    extents: Sequence[RegionExtent], slice_count: int, vocabulary: Vocabulary
 ) -> NDArray[np.bool_]:
     """(n, k) bool: which classes each slice shows, in the order of vocabulary.classes; `none` where
     it shows no other."""
-    mask = np.zeros((slices, len(vocabulary.classes)), dtype=bool)
+    mask = np.zeros((slice_count, len(vocabulary.classes)), dtype=bool)
     for extent in extents:
         mask[
             extent.first_slice : extent.last_slice + 1, vocabulary.classes.index(extent.region)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,13 @@ MOST_RARITY_DIGITS = 3.0
 """Of -log10 of the share of known slices that are as unusual: 1 in 1000 at most."""
 
 
+class AlikeGroup(NamedTuple):
+    """Volumes of the same subject, kind of picture or regions, as of REPEAT_FACTORS."""
+
+    kind: str
+    value: str
+
+
 def order_by_teaching(
     items: Sequence[LabelItem], seed: int, done_indices: Collection[int] = ()
 ) -> list[int]:
@@ -33,15 +41,15 @@ def order_by_teaching(
     count as coming before."""
     teaching_values = np.array([teaching_value(item) for item in items])
     groups_by_item_index = [_groups_counted_as_alike(item) for item in items]
-    done_count_by_group: Counter[tuple[str, str]] = Counter(
+    done_count_by_group: Counter[AlikeGroup] = Counter(
         group for index in done_indices for group in groups_by_item_index[index]
     )
-    item_indices_by_group: dict[tuple[str, str], list[int]] = {}
+    item_indices_by_group: dict[AlikeGroup, list[int]] = {}
     for index, groups_of_item in enumerate(groups_by_item_index):
         for group in groups_of_item:
             item_indices_by_group.setdefault(group, []).append(index)
     for group, done_count in done_count_by_group.items():
-        teaching_values[item_indices_by_group[group]] *= REPEAT_FACTORS[group[0]] ** done_count
+        teaching_values[item_indices_by_group[group]] *= REPEAT_FACTORS[group.kind] ** done_count
     teaching_values[list(done_indices)] = -1.0
     queue = []
     for _ in range(len(items) - len(done_indices)):
@@ -51,7 +59,7 @@ def order_by_teaching(
         for group in groups_by_item_index[best_index]:
             members_of_same_group = np.asarray(item_indices_by_group[group])
             teaching_values[members_of_same_group] *= np.where(
-                teaching_values[members_of_same_group] > 0, REPEAT_FACTORS[group[0]], 1.0
+                teaching_values[members_of_same_group] > 0, REPEAT_FACTORS[group.kind], 1.0
             )
     return queue + sorted(done_indices)
 
@@ -108,17 +116,17 @@ def teaching_value(item: LabelItem) -> float:
     return 0.01 + mean_entropy_bits + disagreement + rarity / 2
 
 
-def _groups_counted_as_alike(item: LabelItem) -> list[tuple[str, str]]:
-    """(kind of group, its value) of the three groups that a volume belongs to: its subject, its
-    kind of picture, its predicted regions."""
+def _groups_counted_as_alike(item: LabelItem) -> list[AlikeGroup]:
+    """The three groups that a volume belongs to: by its subject, its kind of picture, its predicted
+    regions."""
     kind_of_picture = "|".join(item.row.attributes.get(name, "") for name in KIND_ATTRIBUTES)
     predicted_regions = ""
     if item.prediction:
         predicted_regions = "|".join(extent.region for extent in item.prediction.extents)
     return [
-        ("subject", item.row.subject_id),
-        ("kind", kind_of_picture),
-        ("regions", predicted_regions),
+        AlikeGroup("subject", item.row.subject_id),
+        AlikeGroup("kind", kind_of_picture),
+        AlikeGroup("regions", predicted_regions),
     ]
 
 

@@ -82,7 +82,8 @@ class PictureStore:
         self._sheet_reader = ThreadPoolExecutor(1)
         self._original_reader = ThreadPoolExecutor(1)
         self._sheet_future_by_index: OrderedDict[int, Future[VolumeSheet]] = OrderedDict()
-        self._indexed_full_volume: tuple[int, FullVolume] | None = None
+        self._kept_index: int | None = None
+        self._kept_volume: FullVolume | None = None
 
     def sheet_of(self, index: int) -> VolumeSheet:
         """The volume of that index, waited for if it is not read yet."""
@@ -126,8 +127,8 @@ class PictureStore:
 
     def _full_volume_of_index(self, index: int) -> FullVolume:
         """The volume of an index in its original resolution; the one last asked for is kept."""
-        if self._indexed_full_volume is None or self._indexed_full_volume[0] != index:
-            self._indexed_full_volume = None  # two at once might not fit
+        if self._kept_volume is None or self._kept_index != index:
+            self._kept_volume = None  # two at once might not fit
             source = source_of(self._paths[index])
             if source.checksum != self.sheet_of(index).checksum:
                 raise VolumeError(
@@ -135,8 +136,9 @@ class PictureStore:
                     f"{source.path}: another file now than when its cuts were read; start `fovnet "
                     "label` again",
                 )
-            self._indexed_full_volume = index, _full_volume(to_ras(read(source)))
-        return self._indexed_full_volume[1]
+            self._kept_volume = _full_volume(to_ras(read(source)))
+            self._kept_index = index
+        return self._kept_volume
 
     def _forget_least_used_sheets(self) -> None:
         """Forgets the least lately used sheets beyond MOST_SHEET_BYTES; within the lock."""
@@ -182,18 +184,18 @@ def _sheet_of_stack(stack: SliceStack) -> VolumeSheet:
     """The sheet of a volume that is cut into slices."""
     slice_count = stack.label_slice_count or int(stack.slice_ranges[-1, 1]) + 1
     if stack.label_slices is None:
-        cut_of = np.repeat(
+        cut_of_slice = np.repeat(
             np.arange(len(stack.slice_ranges)), np.diff(stack.slice_ranges, axis=1)[:, 0] + 1
         )
     else:
-        cut_of = np.abs(np.arange(slice_count)[:, None] - stack.label_slices).argmin(axis=1)
+        cut_of_slice = np.abs(np.arange(slice_count)[:, None] - stack.label_slices).argmin(axis=1)
     edges_mm = stack.edges_mm
     return VolumeSheet(
-        jpeg(contact_sheet(stack.pixels, CUTS_PER_LINE), JPEG_QUALITY),
-        len(stack.pixels),
-        tuple(cut_of.tolist()),
-        stack.side_mm,
-        grid_between(float(edges_mm[0]), float(edges_mm[-1]), slice_count),
-        stack.notes,
+        jpeg_bytes=jpeg(contact_sheet(stack.pixels, CUTS_PER_LINE), JPEG_QUALITY),
+        cut_count=len(stack.pixels),
+        cut_of_slice=tuple(cut_of_slice.tolist()),
+        cut_side_mm=stack.side_mm,
+        grid=grid_between(float(edges_mm[0]), float(edges_mm[-1]), slice_count),
+        notes=stack.notes,
         checksum=stack.checksum,
     )

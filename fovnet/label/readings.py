@@ -236,13 +236,18 @@ class ReadingBook:
             reading.state or LabelState(),
             action,
             time_s,
-            time_s - viewing.since_s,
-            viewing.action_count,
+            reading_seconds=time_s - viewing.since_s,
+            action_count=viewing.action_count,
         )
 
 
 def _state_after_action(
-    state: LabelState, action: Mapping[str, Any], time_s: float, seconds: float, actions: int
+    state: LabelState,
+    action: Mapping[str, Any],
+    time_s: float,
+    *,
+    reading_seconds: float,
+    action_count: int,
 ) -> LabelState:
     """The state after an action that changes it."""
     action_kind = action["act"]
@@ -257,7 +262,9 @@ def _state_after_action(
     if action_kind in (DONE_MARK, SKIPPED_MARK, ASIDE_MARK):
         changed_state = replace(changed_state, mark=action_kind)
         if not state.is_final:
-            changed_state = replace(changed_state, reading_seconds=seconds, action_count=actions)
+            changed_state = replace(
+                changed_state, reading_seconds=reading_seconds, action_count=action_count
+            )
     return changed_state
 
 

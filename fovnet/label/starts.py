@@ -153,8 +153,7 @@ def _items_of_tables(start: Path, vocabulary: Vocabulary) -> Iterable[LabelItem]
     for row in collection.volume_rows:
         yield LabelItem(
             replace(row, path=_full_path(row.path)),
-            None,
-            collection.region_rows_by_volume.get(row.volume_id, ()),
+            given_rows=collection.region_rows_by_volume.get(row.volume_id, ()),
         )
 
 
@@ -176,9 +175,8 @@ def _items_of_answers(folder: Path, advance: Callable[[int, int], None]) -> Iter
         subject_id = subject_id_by_path.get(spans_row["path"], "")
         path = _full_path(Path(spans_row["path"]))
         volume_row = VolumeRow(volume_id, subject_id or _subject_in_name(volume_id), path)
-        yield LabelItem(
-            volume_row, _prediction_in(folder / f"{volume_id}.json"), (), not subject_id
-        )
+        prediction = _prediction_in(folder / f"{volume_id}.json")
+        yield LabelItem(volume_row, prediction, is_subject_guessed=not subject_id)
         advance(read_count, len(row_by_volume_id))
 
 
@@ -201,12 +199,12 @@ def _prediction_in(path: Path) -> VolumePrediction | None:
         probabilities = [float(statement["probability"]) for statement in statements]
         return VolumePrediction(
             tuple(extents),
-            _message_without_notes(volume_json),
-            tuple(probabilities),
-            volume_json.get("agreement"),
-            volume_json.get("novelty"),
-            _grid_as_predicted(volume_json),
-            str(volume_json["checksum"]),
+            message=_message_without_notes(volume_json),
+            probabilities=tuple(probabilities),
+            agreement=volume_json.get("agreement"),
+            novelty=volume_json.get("novelty"),
+            grid=_grid_as_predicted(volume_json),
+            checksum=str(volume_json["checksum"]),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -239,8 +237,8 @@ def _merge_items(item: LabelItem, other_item: LabelItem) -> LabelItem:
     return LabelItem(
         merged_row,
         item.prediction or other_item.prediction,
-        tuple(replace(row, volume_id=merged_row.volume_id) for row in given_rows),
-        better_item.is_subject_guessed,
+        given_rows=tuple(replace(row, volume_id=merged_row.volume_id) for row in given_rows),
+        is_subject_guessed=better_item.is_subject_guessed,
     )
 
 

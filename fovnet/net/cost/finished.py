@@ -18,7 +18,7 @@ from fovnet.search.trial import Trial
 
 def timings_of_finished_trials(
     journal: Path,
-    device: str,
+    device_name: str,
     *,
     head: str,
     slices_per_epoch: int,
@@ -31,14 +31,14 @@ def timings_of_finished_trials(
         trial
         for trial in read_trials(journal)
         if trial.outcome.status == "completed"
-        and trial.outcome.device == device
+        and trial.outcome.device == device_name
         and trial.outcome.seconds > 0
         and _own_epochs(trial) > 0
     ]
     if not completed_trials:
         raise SearchError(
             "calibration-trials",
-            f"{journal}: no completed trial of {device}; calibrate without --from",
+            f"{journal}: no completed trial of {device_name}; calibrate without --from",
         )
     try:
         journal_arrays = read_npz(journal / "rows.npz")

@@ -169,20 +169,20 @@ def predict_cost(net: Architecture) -> Cost:
 
 def predict_costs(nets: Columns) -> Cost:
     """The cost of every row."""
-    rows = len(nets)
-    inputs = nets.channel_count
+    row_count = len(nets)
+    input_channels = nets.channel_count
     block_count = int(nets.blocks.max(initial=1))
     # of a whole block, along and across counted apart
     convolutions = np.where(nets.separable, 2, 1) * nets.convolutions
     taps = np.where(nets.separable, nets.kernel, nets.kernel * nets.kernel)
     first_side = nets.side // nets.stride
-    filters = np.full(rows, inputs)
-    flop = np.zeros((rows, block_count))
-    block_filters = np.ones((rows, block_count))
-    layers = np.ones(rows)
-    weights = np.full(rows, NUMBERS_PER_NORMALISED_CHANNEL * inputs)
+    filters = np.full(row_count, input_channels)
+    flop = np.zeros((row_count, block_count))
+    block_filters = np.ones((row_count, block_count))
+    layers = np.ones(row_count)
+    weights = np.full(row_count, NUMBERS_PER_NORMALISED_CHANNEL * input_channels)
     # the channels, their normalised copies, and one of ones
-    activation_bytes = np.full(rows, nets.side**2 * FLOAT_BYTES * (2.0 * inputs + 1))
+    activation_bytes = np.full(row_count, nets.side**2 * FLOAT_BYTES * (2.0 * input_channels + 1))
     for block in range(block_count):
         has_block = block < nets.blocks
         pixels = (first_side >> block) ** 2
@@ -194,7 +194,7 @@ def predict_costs(nets: Columns) -> Cost:
         shortcut_weights = has_shortcut * (channels != filters) * channels * filters
         # of all convolutions but the first
         later_weights = taps * (convolutions - 1) * filters * filters
-        opening_channels = inputs + 1 if block == 0 else channels
+        opening_channels = input_channels + 1 if block == 0 else channels
         # the first of the two convolutions computes every row
         full_rows = np.where(nets.separable & (block == 0), nets.stride, 1)
         opening_taps = full_rows * taps * opening_channels * filters
@@ -227,9 +227,10 @@ def predict_costs(nets: Columns) -> Cost:
         activation_bytes=activation_bytes + FLOAT_BYTES * hidden,
         largest_activation_bytes=FLOAT_BYTES * first_output.astype(np.float64),
         augmentation_bytes=np.full(
-            rows, FLOAT_BYTES * nets.side**2 * float(GRID_IMAGES + IMAGES_PER_CHANNEL * inputs)
+            row_count,
+            FLOAT_BYTES * nets.side**2 * float(GRID_IMAGES + IMAGES_PER_CHANNEL * input_channels),
         ),
-        channel_count=np.full(rows, float(inputs)),
+        channel_count=np.full(row_count, float(input_channels)),
         launch_count=layers + launches,
     )
 

@@ -169,7 +169,15 @@ def _measure_growth(architecture: Architecture, batch: int, ranges: Ranges, prec
     torch.set_num_threads(1)
     keep_freed_memory()
     cpu_bench = ProbeBench(torch.device("cpu"), ranges, architecture.classes, precision=precision)
-    smallest = Architecture(1, 1, 0, 3, False, architecture.classes, "gap")
+    smallest = Architecture(
+        blocks=1,
+        convolutions=1,
+        log2_filters=0,
+        kernel=3,
+        separable=False,
+        classes=architecture.classes,
+        head="gap",
+    )
     cpu_bench.make_timers(smallest, 1).seconds_of_steps(1)
     start_bytes = peak_bytes()
     cpu_bench.make_timers(architecture, batch).seconds_of_steps(3)

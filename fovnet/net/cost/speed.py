@@ -45,49 +45,49 @@ class Timings:
     def __len__(self) -> int:
         return len(self.measured_seconds)
 
-    def join(self, trainings: Timings) -> Timings:
-        """These trainings and others."""
+    def join(self, other: Timings) -> Timings:
+        """These trainings and those of another."""
         joined_work = {
-            name: np.concatenate([amounts, getattr(trainings.work, name)])
+            name: np.concatenate([amounts, getattr(other.work, name)])
             for name, amounts in vars(self.work).items()
         }
         return Timings(
-            join_columns(self.networks, trainings.networks),
+            join_columns(self.networks, other.networks),
             Work(**joined_work),
-            np.concatenate([self.measured_seconds, trainings.measured_seconds]),
+            np.concatenate([self.measured_seconds, other.measured_seconds]),
         )
 
 
-def fit_device(trained: Timings, validated: Timings | None = None) -> DeviceSpeed:
+def fit_device(trainings: Timings, validations: Timings | None = None) -> DeviceSpeed:
     """The device that fits the measured seconds of these trainings, and of these validations
     (`work` without training slices).
 
     Raises ValueError for fewer than five trainings.
     """
-    if len(trained) < FEWEST_TRAININGS:
+    if len(trainings) < FEWEST_TRAININGS:
         raise ValueError(
-            f"{len(trained)} timed trainings; {FEWEST_TRAININGS} or more are needed, as many as a device "
+            f"{len(trainings)} timed trainings; {FEWEST_TRAININGS} or more are needed, as many as a device "
             "has prices"
         )
     validation_share = DeviceSpeed(1.0, 1.0, 1.0).validation_share
-    device = _fit_filters_at_once(trained, validation_share)
-    if validated is not None and len(validated):
+    device = _fit_filters_at_once(trainings, validation_share)
+    if validations is not None and len(validations):
         full_share = replace(device, validation_share=1.0)
-        trained_slice_seconds = _predict_seconds(full_share, validated, with_steps=False)
-        validation_share = float(np.median(validated.measured_seconds / trained_slice_seconds))
+        trained_slice_seconds = _predict_seconds(full_share, validations, with_steps=False)
+        validation_share = float(np.median(validations.measured_seconds / trained_slice_seconds))
         device = replace(device, validation_share=validation_share)
         # with whole trials, fitted again with the known validation share
-        if (trained.work.validation_slices > 0).any():
-            device = _fit_filters_at_once(trained, validation_share)
+        if (trainings.work.validation_slices > 0).any():
+            device = _fit_filters_at_once(trainings, validation_share)
     return device
 
 
-def log_misfit(device: DeviceSpeed, trained: Timings) -> Floats:
+def log_misfit(device: DeviceSpeed, trainings: Timings) -> Floats:
     """(n,) natural logarithm of predicted over measured seconds."""
-    return np.asarray(np.log(_predict_seconds(device, trained) / trained.measured_seconds))
+    return np.asarray(np.log(_predict_seconds(device, trainings) / trainings.measured_seconds))
 
 
-def _fit_filters_at_once(trained: Timings, validation_share: float) -> DeviceSpeed:
+def _fit_filters_at_once(trainings: Timings, validation_share: float) -> DeviceSpeed:
     """The device with the number of filters at once of least misfit; ties: the smallest."""
     least_misfit = np.inf
     best_device: DeviceSpeed | None = None
@@ -95,7 +95,9 @@ def _fit_filters_at_once(trained: Timings, validation_share: float) -> DeviceSpe
         device = DeviceSpeed(
             1.0, 1.0, 1.0, filters_at_once=filters_at_once, validation_share=validation_share
         )
-        prices, price_misfit = _fit_prices(_term_matrix(device, trained), trained.measured_seconds)
+        prices, price_misfit = _fit_prices(
+            _term_matrix(device, trainings), trainings.measured_seconds
+        )
         if best_device is None or price_misfit < least_misfit * (1 - 1e-6):
             least_misfit = price_misfit
             best_device = DeviceSpeed.of(prices, filters_at_once, validation_share)
@@ -103,17 +105,19 @@ def _fit_filters_at_once(trained: Timings, validation_share: float) -> DeviceSpe
     return best_device
 
 
-def _term_matrix(device: DeviceSpeed, timed: Timings) -> Floats:
+def _term_matrix(device: DeviceSpeed, timings: Timings) -> Floats:
     return np.stack(
-        priced_amounts(predict_costs(timed.networks), timed.networks.batch, timed.work, device),
+        priced_amounts(
+            predict_costs(timings.networks), timings.networks.batch, timings.work, device
+        ),
         axis=1,
     )
 
 
-def _predict_seconds(device: DeviceSpeed, timed: Timings, with_steps: bool = True) -> Floats:
+def _predict_seconds(device: DeviceSpeed, timings: Timings, *, with_steps: bool = True) -> Floats:
     """(n,) predicted seconds; without the terms per step (weights, launches) if `with_steps` is
     False."""
-    term_seconds = _term_matrix(device, timed) * np.array(device.prices)
+    term_seconds = _term_matrix(device, timings) * np.array(device.prices)
     if not with_steps:
         term_seconds = term_seconds * np.array([1, 1, 0, 0, 1])
     return np.asarray(term_seconds.sum(axis=1))

@@ -112,14 +112,14 @@ def _channel_count(networks: Sequence[nn.Module]) -> int:
     """The number of input channels of all the networks, from their first layer, a normalisation.
     Raises ModelError "graph-inputs"."""
     first_layers = [next(network.children(), None) for network in networks]
-    channel_counts = {getattr(layer, "num_features", None) for layer in first_layers}
-    if len(channel_counts) != 1 or None in channel_counts:
+    channel_counts = {int(getattr(layer, "num_features", 0)) for layer in first_layers}
+    if len(channel_counts) != 1 or 0 in channel_counts:
         raise ModelError(
             "graph-inputs",
             "the networks do not all normalise the same number of channels first; use the engine "
             "torch",
         )
-    return int(channel_counts.pop())
+    return channel_counts.pop()
 
 
 def _draw_layer(drawing: GraphDrawing, layer: nn.Module, name: str, source: str) -> str:

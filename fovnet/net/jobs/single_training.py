@@ -99,7 +99,15 @@ class SingleTraining:
             networks_folder=self.folder / "networks",
             data_hash=digest([self.data_hash, self.seed, self.validation_slices]),
         )
-        proposal = Proposal(0, 0, self.configuration, self.training_seed, (), (), 0.0)
+        proposal = Proposal(
+            slot=0,
+            row=0,
+            configuration=self.configuration,
+            seed=self.training_seed,
+            seen_slots=(),
+            pending_slots=(),
+            predicted_seconds=0.0,
+        )
         outcome = train_proposal(job, proposal, report_epoch, self.weights_path)
         write_json(
             record_path,

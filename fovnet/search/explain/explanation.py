@@ -437,12 +437,12 @@ def _failure_of_trial(trial: Trial) -> Failure:
     if trial.proposal.forecast is not None:
         chance_to_train = trial.proposal.forecast.chance_to_train
     return Failure(
-        trial.proposal.slot,
-        trial.outcome.status,
-        trial.outcome.message,
-        dict(trial.proposal.configuration),
-        chance_to_train,
-        len(trial.retries),
+        slot=trial.proposal.slot,
+        status=trial.outcome.status,
+        message=trial.outcome.message,
+        configuration=dict(trial.proposal.configuration),
+        chance_to_train=chance_to_train,
+        retry_count=len(trial.retries),
     )
 
 

@@ -261,12 +261,12 @@ def _stretches(search: Search, trials: Sequence[Trial]) -> tuple[Stretch, ...]:
             begin_seconds = end_seconds - trial.proposal.predicted_seconds
         stretches.append(
             Stretch(
-                trial.proposal.slot,
-                row_number,
-                trial.proposal.rung,
-                begin_seconds,
-                end_seconds,
-                trial.score,
+                slot=trial.proposal.slot,
+                row_number=row_number,
+                rung=trial.proposal.rung,
+                begin_seconds=begin_seconds,
+                end_seconds=end_seconds,
+                score=trial.score,
             )
         )
     return tuple(stretches)
