@@ -166,11 +166,10 @@ def _statement_of_cells(region: str, cell_by_column: Mapping[str, Any]) -> State
     )
     return Statement(
         region,
-        cell_by_column[region],
-        cell_by_column[f"{region}_probability"],
-        (),
-        lower_end,
-        upper_end,
+        answer=cell_by_column[region],
+        probability=cell_by_column[f"{region}_probability"],
+        lower=lower_end,
+        upper=upper_end,
     )
 
 

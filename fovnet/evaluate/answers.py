@@ -193,12 +193,12 @@ def _case_of_answer(
     """The case of a labelled volume from its answer; of a refused one the case of its refusal."""
     if "raw" not in answer:
         return case_of_refusal(
-            row.volume_id,
-            row.subject_id,
-            "",
-            answer["message"],
-            row.attributes,
-            len(vocabulary.classes),
+            volume_id=row.volume_id,
+            subject_id=row.subject_id,
+            collection="",
+            message=answer["message"],
+            attributes=row.attributes,
+            class_count=len(vocabulary.classes),
         )
     _refuse_other_classes(answer, vocabulary)
     z_mm, covered_slices, vox_to_ras, counted_heights = (

@@ -105,6 +105,7 @@ class Case:
 
 
 def case_of_refusal(
+    *,
     volume_id: str,
     subject_id: str,
     collection: str,

@@ -339,7 +339,16 @@ def _bare_measure(
 ) -> Measure:
     """A measure that is no ratio of counts, without an interval."""
     return Measure(
-        name, stage, region, None, denominator, value, None, None, NOT_ESTIMABLE, subjects
+        name=name,
+        stage=stage,
+        region=region,
+        numerator=None,
+        denominator=denominator,
+        value=value,
+        low=None,
+        high=None,
+        interval=NOT_ESTIMABLE,
+        subjects=subjects,
     )
 
 

@@ -162,7 +162,12 @@ def statement_in(row: Mapping[str, Any]) -> Statement:
         row[end_name] and RegionEnd(**row[end_name]) for end_name in ("lower", "upper")
     )
     return Statement(
-        row["region"], row["answer"], row["probability"], tuple(row["doubts"]), lower_end, upper_end
+        region=row["region"],
+        answer=row["answer"],
+        probability=row["probability"],
+        doubts=tuple(row["doubts"]),
+        lower=lower_end,
+        upper=upper_end,
     )
 
 
@@ -183,10 +188,10 @@ def borders_in(rows: Sequence[Mapping[str, Any]] | None) -> tuple[DecidedBorder,
 def _case_of_refused_record(pack: Pack, record: VolumeRecord, message: str) -> Case:
     """The case of a volume of the pack that was refused, with this reason."""
     return case_of_refusal(
-        record.name_in_reports,
-        record.subject,
-        record.collection,
-        message,
-        record.attributes,
-        len(pack.classes),
+        volume_id=record.name_in_reports,
+        subject_id=record.subject,
+        collection=record.collection,
+        message=message,
+        attributes=record.attributes,
+        class_count=len(pack.classes),
     )

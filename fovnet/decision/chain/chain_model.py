@@ -70,18 +70,25 @@ class ChainModel:
         rung_evidence = observations[:, None] * np.where(
             is_blank, log_none[:, None] - BLANK_LOG_ODDS, log_rungs
         )
-        return cls(rung_evidence, observations * log_none, observations, edges_mm, rule, is_blank)
+        return cls(
+            rung_evidence=rung_evidence,
+            none_evidence=observations * log_none,
+            observations=observations,
+            edges_mm=edges_mm,
+            rule=rule,
+            is_blank=is_blank,
+        )
 
     @property
     def reversed_model(self) -> ChainModel:
         """The same volume with its slices from head to feet."""
         return ChainModel(
-            self.rung_evidence[::-1],
-            self.none_evidence[::-1],
-            self.observations[::-1],
-            -self.edges_mm[::-1],
-            self.rule,
-            self.is_blank[::-1],
+            rung_evidence=self.rung_evidence[::-1],
+            none_evidence=self.none_evidence[::-1],
+            observations=self.observations[::-1],
+            edges_mm=-self.edges_mm[::-1],
+            rule=self.rule,
+            is_blank=self.is_blank[::-1],
         )
 
     @cached_property

@@ -98,7 +98,12 @@ def fit_statement_bars(
     for kind in (YES, NO):
         graded_answers = _grade_statements(rule, volumes, vocabulary, kind)
         bar = choose_bar(
-            graded_answers, stated_error, at_risk / 2, seed, CANDIDATE_BARS, TEST_STARTS
+            graded_answers,
+            stated_error,
+            at_risk / 2,
+            seed,
+            bars=CANDIDATE_BARS,
+            starts=TEST_STARTS,
         )
         facts[kind] = {**asdict(bar), "statements": len(graded_answers)}
         bar_by_kind[kind] = bar.min_confidence

@@ -168,11 +168,11 @@ def true_stretches(case: Case, vocabulary: Vocabulary) -> tuple[StoredSpan, ...]
     stretches = [
         StoredSpan(
             region,
-            float(edges_mm[run.start]),
-            float(edges_mm[run.end]),
-            run.start,
-            run.end - 1,
-            1.0,
+            from_mm=float(edges_mm[run.start]),
+            to_mm=float(edges_mm[run.end]),
+            first_slice=run.start,
+            last_slice=run.end - 1,
+            confidence=1.0,
         )
         for class_index, region in enumerate(vocabulary.classes[:-1])
         for run in find_runs(case.truth[:, class_index])
