@@ -158,7 +158,7 @@ def test_full_trainings_draw_the_same_rows_with_and_without_curves(
         load_table(saved(tmp_path, curves=each, **given)) for each in (made, None)
     )
     first, second = (
-        replay(one, method, first_row=3, seed=1, draws=14) for one in (with_curves, plain)
+        replay(table, method, first_row=3, seed=1, draws=14) for table in (with_curves, plain)
     )
     assert first.rows.tolist() == second.rows.tolist()
     assert first.epochs_spent.tolist() == [R * draw for draw in second.epochs_spent]

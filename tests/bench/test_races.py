@@ -222,10 +222,10 @@ def test_settings_of_ranking_reach_the_search_and_name_its_runs(tmp_path: Path) 
     )
     usual = Entry(saved(tmp_path), "ranking", 0, 12, 3, ranking=Ranking(hidden=(8, 8), epochs=20))
     given = replace(usual, ranking=how)
-    (_, one), (_, other) = race([usual, given])
+    (_, usual_race), (_, given_race) = race([usual, given])
     assert (
-        one.rows[:3].tolist() == other.rows[:3].tolist()
-        and one.rows.tolist() != other.rows.tolist()
+        usual_race.rows[:3].tolist() == given_race.rows[:3].tolist()
+        and usual_race.rows.tolist() != given_race.rows.tolist()
     )
     assert given.setting == "epochs=20 hidden=[8,8] initial=3 rate=1e-09 rate_end=1e-11"
     assert (
@@ -248,10 +248,10 @@ def test_the_figure_shows_every_method_once_and_what_chance_needs(table: Recorde
     entries = [Entry(Path(), method, 0, draws=30, initial=3) for method in ("gp-ei", "random")]
     runs = [
         [
-            replay(table, one.method, first_row=seed, seed=seed, draws=30, initial=3)
+            replay(table, entry.method, first_row=seed, seed=seed, draws=30, initial=3)
             for seed in range(3)
         ]
-        for one in entries
+        for entry in entries
     ]
     view = RaceView(
         table.name,

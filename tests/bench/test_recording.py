@@ -94,8 +94,8 @@ def settings(
 @pytest.fixture(scope="module")
 def made(pack: Pack, tmp_path_factory: pytest.TempPathFactory) -> tuple[Recording, list[Trial]]:
     """Five networks of a space of 48, trained for two epochs on slices of 16 x 16."""
-    one = begin_recording(settings(tmp_path_factory.mktemp("results")), pack, 16)
-    return one, one.train()
+    recording = begin_recording(settings(tmp_path_factory.mktemp("results")), pack, 16)
+    return recording, recording.train()
 
 
 def curves_of(trials: list[Trial]) -> list[object]:
@@ -144,10 +144,10 @@ def test_every_training_stands_in_the_table_as_it_went(
     assert table.guessing_loss == pytest.approx(
         np.mean(np.log(CLASSES) / (CLASSES * often[kinds[1]]))
     )
-    found = replay(table, "random", first_row=0, seed=0, draws=5)
-    assert table.best_loss == min(arrays["y"]) and found.epochs_until(
+    random_replay = replay(table, "random", first_row=0, seed=0, draws=5)
+    assert table.best_loss == min(arrays["y"]) and random_replay.epochs_until(
         table.best_loss
-    ) == 2 * found.draws_until(table.best_loss)
+    ) == 2 * random_replay.draws_until(table.best_loss)
 
 
 def test_the_rows_are_drawn_among_those_within_the_limits_whatever_the_seed_and_the_workers(

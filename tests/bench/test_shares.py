@@ -12,16 +12,16 @@ from fovnet.maths.intervals import wilson_interval
 def test_intervals_hold_the_truth_in_most_studies_though_slices_of_a_person_are_alike() -> None:
     """30 people of 25 slices each, correlated by 0.3 within one: counted as 750 independent slices they would
     hold it in about half."""
-    rng, held, naively, studies, truth = np.random.default_rng(0), 0, 0, 150, 0.2
-    for _ in range(studies):
+    rng, held_count, naive_count, study_count, truth = np.random.default_rng(0), 0, 0, 150, 0.2
+    for _ in range(study_count):
         shares = rng.beta(truth * 7 / 3, (1 - truth) * 7 / 3, 30)  # of correlation 1 / (1 + 7/3)
         row = share_of(
             "x", {str(who): (int(rng.binomial(25, share)), 25) for who, share in enumerate(shares)}
         )
-        held += row["low"] <= truth <= row["high"]
+        held_count += row["low"] <= truth <= row["high"]
         low, high = wilson_interval(row["count"], row["of"])
-        naively += low <= truth <= high
-    assert held / studies >= 0.9 and naively / studies < 0.65
+        naive_count += low <= truth <= high
+    assert held_count / study_count >= 0.9 and naive_count / study_count < 0.65
 
 
 def test_a_share_is_that_of_all_that_was_counted_and_none_of_nothing_has_none() -> None:

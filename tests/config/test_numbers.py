@@ -239,8 +239,8 @@ def test_words_of_the_option_config_are_read_as_what_they_look_like(
     tmp_path: Path, word: str, value: tuple[str, str, Any]
 ) -> None:
     section, key, wanted = value
-    found = getattr(getattr(merged(tmp_path, "phantom: {subjects: 8}\n", word), section), key)
-    assert found == wanted and repr(found) == repr(wanted)
+    number = getattr(getattr(merged(tmp_path, "phantom: {subjects: 8}\n", word), section), key)
+    assert number == wanted and repr(number) == repr(wanted)
 
 
 @pytest.mark.parametrize(

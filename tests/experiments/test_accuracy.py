@@ -42,8 +42,8 @@ def test_the_plain_loop_augments_by_the_law_of_the_fast_one() -> None:
     plain = np.stack([augment(slice_[0].numpy() / 255, ranges, rng) for _ in range(800)])
     draws = draw_augmentation(3000, ranges, torch.Generator().manual_seed(2))
     fast = in_training(slice_, torch.zeros(3000, dtype=torch.int64), draws, ranges)[:, 0].numpy()
-    for one, other in zip(_moments(plain), _moments(fast), strict=True):
-        assert stats.ks_2samp(one, other).pvalue > 1e-3
+    for plain_moment, fast_moment in zip(_moments(plain), _moments(fast), strict=True):
+        assert stats.ks_2samp(plain_moment, fast_moment).pvalue > 1e-3
 
 
 def _moments(pictures: np.ndarray) -> list[np.ndarray]:

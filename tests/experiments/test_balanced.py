@@ -36,10 +36,10 @@ def test_networks_are_resampled_together(people: tuple[np.ndarray, list[str]]) -
         np.eye(K, dtype=bool)[truth],
         np.stack([guesses(truth, right, seed) for right, seed in ((0.5, 1), (0.8, 2))]),
     )
-    found = resampled_accuracies(each, flags, subject_ids, counts=counts, repeats=20, seed=6)
+    accuracies = resampled_accuracies(each, flags, subject_ids, counts=counts, repeats=20, seed=6)
     drawn = cluster_weights(30, 20, 6)
     numbers = [sorted(set(subject_ids)).index(subject_id) for subject_id in subject_ids]
-    for row, weights in zip(found, [np.ones(30), *drawn], strict=True):
+    for row, weights in zip(accuracies, [np.ones(30), *drawn], strict=True):
         counted = counts * weights[numbers]
         assert row == pytest.approx(
             [balanced_accuracy_score(truth, p.argmax(axis=1), sample_weight=counted) for p in each]

@@ -81,13 +81,13 @@ def test_what_is_learned_from_other_tasks_orders_a_new_one_better(
         loss_of(CENTRES[4], 9),
         np.random.default_rng(1).choice(len(SPACE), 10, replace=False),
     )
-    found = []
+    correlations = []
     for seed, steps in enumerate((1, 200)):
         monkeypatch.setattr(deep_kernel, "STEPS", steps)
         prior = learn(SOURCES, SPACE.axes, Lessons(steps=1), seed, checked=False)
-        known = SPACE.unit_cube[rows], goodness(losses[rows])
-        mean, _ = posterior(learn_kernel(prior), known, SPACE.unit_cube)
-        found.append(np.corrcoef(mean, goodness(losses))[0, 1])
-    assert found[1] > max(0.7, found[0])
+        measured = SPACE.unit_cube[rows], goodness(losses[rows])
+        mean, _ = posterior(learn_kernel(prior), measured, SPACE.unit_cube)
+        correlations.append(np.corrcoef(mean, goodness(losses))[0, 1])
+    assert correlations[1] > max(0.7, correlations[0])
     promise = deep_improvement(prior)(SPACE.unit_cube[rows], losses[rows], SPACE.unit_cube)
     assert np.isfinite(promise).all() and losses[promise.argmax()] < np.quantile(losses, 0.2)

@@ -56,12 +56,12 @@ def test_a_problem_is_its_seed(problem: MemoryProblem) -> None:
 
 @pytest.mark.parametrize("name", ["diverging-rows", "diverging-rates"])
 def test_a_fifth_of_the_rows_diverges_and_the_best_is_none_of_them(name: str) -> None:
-    one = make_problem(SCENARIOS[name], seed=0, rows=100)
-    assert one.diverges.sum() == 20
-    assert not one.diverges[one.best_row]
+    problem = make_problem(SCENARIOS[name], seed=0, rows=100)
+    assert problem.diverges.sum() == 20
+    assert not problem.diverges[problem.best_row]
     if name == "diverging-rates":
-        rates = one.space.rows[:, 5]
-        assert rates[one.diverges].min() >= rates[~one.diverges].max()
+        rates = problem.space.rows[:, 5]
+        assert rates[problem.diverges].min() >= rates[~problem.diverges].max()
 
 
 def test_chance_meets_half_of_all_that_cannot_fit(problem: MemoryProblem) -> None:
@@ -69,12 +69,14 @@ def test_chance_meets_half_of_all_that_cannot_fit(problem: MemoryProblem) -> Non
     deviations."""
     walks = [walk(replace(problem, seed=seed), "random") for seed in range(100)]
     missing = int((~problem.fits).sum())
-    counts = np.array([one.out_of_memory for one in walks])
+    counts = np.array([replay.out_of_memory for replay in walks])
     assert counts.mean() == pytest.approx(missing / 2, abs=4 * counts.std() / 10)
-    assert np.mean([one.draws for one in walks]) == pytest.approx(
+    assert np.mean([replay.draws for replay in walks]) == pytest.approx(
         61 / 2, abs=4 * 60 / np.sqrt(12) / 10
     )
-    assert all(one.found and one.failed == one.out_of_memory < one.draws for one in walks)
+    assert all(
+        replay.found and replay.failed == replay.out_of_memory < replay.draws for replay in walks
+    )
 
 
 def test_a_killed_training_is_tried_again_and_three_times_killed_is_an_error(
@@ -83,15 +85,15 @@ def test_a_killed_training_is_tried_again_and_three_times_killed_is_an_error(
     """At one in three, a draw ends as an error with 1/27, and takes 1/3 + 1/9 repetitions on average."""
     scenario = replace(SCENARIOS["killed"], killed=1 / 3)
     walks = [walk(replace(problem, seed=seed, scenario=scenario), "random") for seed in range(150)]
-    draws = sum(one.draws for one in walks)
-    assert sum(one.errors for one in walks) == pytest.approx(
+    draws = sum(replay.draws for replay in walks)
+    assert sum(replay.errors for replay in walks) == pytest.approx(
         draws / 27, abs=4 * np.sqrt(draws / 27)
     )
-    assert sum(one.kills for one in walks) == pytest.approx(
+    assert sum(replay.kills for replay in walks) == pytest.approx(
         draws * 4 / 9, abs=4 * np.sqrt(draws * 0.6)
     )
-    lost = [one for one in walks if not one.found]
-    assert all(one.draws == 60 for one in lost)
+    lost = [replay for replay in walks if not replay.found]
+    assert all(replay.draws == 60 for replay in lost)
     assert edge_standings("killed", "random", walks)[0].missed == len(lost)
 
 
@@ -100,7 +102,9 @@ def test_a_search_that_learns_the_limit_fails_far_less_than_chance(problem: Memo
     chance = [
         walk(make_problem(SCENARIOS["memory"], seed, rows=120), "random") for seed in range(4)
     ]
-    assert sum(one.out_of_memory for one in mine) < 0.5 * sum(one.out_of_memory for one in chance)
+    assert sum(replay.out_of_memory for replay in mine) < 0.5 * sum(
+        replay.out_of_memory for replay in chance
+    )
 
 
 def test_the_edge_is_walked_and_counted(tmp_path: Path) -> None:

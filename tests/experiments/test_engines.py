@@ -49,7 +49,7 @@ def noise(volumes: int, slices: int) -> Pack:
         (f"v{at}", f"p{at}", "made", f"v{at}.nii", True, "ok", "test", {}, at * slices)
         for at in range(volumes)
     ]
-    records = tuple(VolumeRecord(*known, slices, 400.0, affine, "c") for known in each)
+    records = tuple(VolumeRecord(*fields, slices, 400.0, affine, "c") for fields in each)
     at, volume = np.tile(np.arange(slices), volumes), np.repeat(np.arange(volumes), slices)
     pixels = np.random.default_rng(0).integers(0, 256, (len(at), 128, 128)).astype(np.uint8)
     truth = np.eye(len(DEFAULT.classes), dtype=bool)[np.zeros(len(at), dtype=int)]

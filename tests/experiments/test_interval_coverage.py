@@ -101,12 +101,12 @@ def test_intervals_hold_what_they_promise_and_counting_slices_does_not() -> None
 def test_a_worst_case_has_the_interval_that_holds_it_or_none() -> None:
     """A resample shows no error beyond the largest seen: its percentiles end below the truth in one study of
     seven."""
-    found = [
+    tail_rows = [
         row
         for row in coverage([20, 100], studies=150, correlation=0.2, repeats=200, seed=3)
         if row.statistic.startswith(TAIL)
     ]
-    rows = {(row.subjects, row.method): row for row in found}
+    rows = {(row.subjects, row.method): row for row in tail_rows}
     assert rows[20, "widened percentile"].share < 0.91
     few, many = rows[20, "order statistics"], rows[100, "order statistics"]
     assert (
@@ -119,8 +119,8 @@ def test_a_worst_case_has_the_interval_that_holds_it_or_none() -> None:
 def test_of_two_runs_that_differ_in_few_bodies_the_bootstrap_t_names_a_winner_too_often() -> None:
     """Under the null each interval leaves out 0 in 5 % of studies at most: that one in about 12 % of studies
     of 50 bodies."""
-    found = coverage([50], studies=150, correlation=0.2, repeats=300, seed=5)
-    rows = {row.method: row for row in found if row.statistic.endswith("few bodies differ")}
+    coverages = coverage([50], studies=150, correlation=0.2, repeats=300, seed=5)
+    rows = {row.method: row for row in coverages if row.statistic.endswith("few bodies differ")}
     assert rows["wider of both"].share >= 0.93 > rows["bootstrap-t"].share
 
 

@@ -27,15 +27,18 @@ def saved(folder: Path, name: str, best: float, rows: int = 40) -> Path:
 
 @pytest.fixture
 def paths(tmp_path: Path) -> list[Path]:
-    return [saved(tmp_path, *one) for one in (("first", 0.71), ("second", 0.75), ("third", 0.73))]
+    return [
+        saved(tmp_path, *named_loss)
+        for named_loss in (("first", 0.71), ("second", 0.75), ("third", 0.73))
+    ]
 
 
 def test_a_table_teaches_all_its_finite_losses_from_the_lowest(paths: list[Path]) -> None:
     table = load_table(paths[0])
-    _, (one, *_) = sources_of(paths, None, 0)
-    assert (one.name, one.scored_count, len(one.losses)) == ("first", 38, 38)
-    assert (np.diff(one.losses) >= 0).all()
-    assert (table.loss[one.levels[:, 0]] == one.losses).all()
+    _, (first, *_) = sources_of(paths, None, 0)
+    assert (first.name, first.scored_count, len(first.losses)) == ("first", 38, 38)
+    assert (np.diff(first.losses) >= 0).all()
+    assert (table.loss[first.levels[:, 0]] == first.losses).all()
 
 
 def test_a_journal_has_the_scores_of_so_many_trials_and_goes_on_beyond_the_best(
@@ -70,7 +73,7 @@ def test_runs_take_the_priors_by_seed_in_turn_and_are_kept_apart(
     given += ["--method", "ranking", "--method", "random"]
     bench("search", target, "--out", tmp_path / "with", "--runs", 2, "--draws", 12, *given)
     runs = read_tsv(tmp_path / "with" / "runs.tsv")
-    assert {(one["method"], one["setting"]) for one in runs} == {
+    assert {(run["method"], run["setting"]) for run in runs} == {
         ("ranking", "prior=p0,p1"),
         ("random", ""),
     }
@@ -78,7 +81,7 @@ def test_runs_take_the_priors_by_seed_in_turn_and_are_kept_apart(
         Entry(target, "ranking", seed, 9, priors=tuple(priors)).prior for seed in range(4)
     ] == 2 * priors
     assert len({prior.read_bytes() for prior in priors}) == 2
-    second = [int(one["row"]) for one in runs if (one["method"], one["draw"]) == ("ranking", "2")]
+    second = [int(run["row"]) for run in runs if (run["method"], run["draw"]) == ("ranking", "2")]
     assert len(second) == 2 and all(abs(row - 28) <= 6 for row in second)  # the others' best
 
 

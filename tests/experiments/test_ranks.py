@@ -55,10 +55,10 @@ def test_the_published_ranks_and_regrets_of_nine_methods_are_met(hpob: Path) -> 
     assert (len(compared.table_numbers), compared.table_count) == (430, 86)
     ranks, regrets = means(compared, "rank"), means(compared, "regret")
     for name, published in PUBLISHED.items():
-        found = [round(ranks[name, at], 2) for at in (5, 25, 50, 100)] + [
+        ranks_and_regrets = [round(ranks[name, at], 2) for at in (5, 25, 50, 100)] + [
             round(regrets[name, at], 4) for at in (5, 25, 100)
         ]
-        assert found == pytest.approx(published, abs=1e-9)
+        assert ranks_and_regrets == pytest.approx(published, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_equal_methods_share_ranks_and_differ_nowhere() -> None:
     compared = Comparison(
         ("a", "b", "c"), np.arange(1, 11), np.arange(20), regret + np.array([0, 1e-10, 0])
     )
-    (test,) = (one for one in compare_at_moments(compared) if one.draw == 10)
+    (test,) = (test for test in compare_at_moments(compared) if test.draw == 10)
     assert (compared.ranks == 2).all() and test.overall_p == 1 and test.groups == [(0, 1, 2)]
     assert {line["ahead"] for line in pair_lines(compared, [test])} == {0.5}
 

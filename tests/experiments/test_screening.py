@@ -99,10 +99,10 @@ def test_trainings_are_not_done_twice_and_give_the_same_whatever_the_number_of_p
 ) -> None:
     monkeypatch.setattr(screening_design, "FREE", 1)  # 4 trainings of one factor, not 16
     factors, steps = factors_of(["without masks"], all_features()), []
-    one, two = (
+    alone, shared = (
         Study(tmp_path / str(workers), 3, 1, 32, 1, workers, "cpu", volumes=1) for workers in (1, 2)
     )
-    first = list(screen(one, factors, None, lambda *done: steps.append(done)))
+    first = list(screen(alone, factors, None, lambda *done: steps.append(done)))
     assert steps == [(done, 4) for done in range(1, 5)]
     assert set(first[0]) == {name for name in COLUMNS if not name.startswith("labelled_")}
     made = {
@@ -110,9 +110,9 @@ def test_trainings_are_not_done_twice_and_give_the_same_whatever_the_number_of_p
         for ending in ("safetensors", "nii.gz")
         for path in tmp_path.rglob(f"*.{ending}")
     }
-    assert list(screen(one, factors)) == first
+    assert list(screen(alone, factors)) == first
     assert {path: path.stat().st_mtime_ns for path in made} == made
-    assert list(screen(two, factors)) == first
+    assert list(screen(shared, factors)) == first
     for run, seed, without in (
         ("run-001", 1, ["masks"]),
         ("run-002", 1, []),
@@ -128,7 +128,7 @@ def test_trainings_are_not_done_twice_and_give_the_same_whatever_the_number_of_p
         for path in volumes.glob("*.nii.gz"):
             assert (
                 path.read_bytes()
-                == (one.scratch / run / "phantom" / "volumes" / path.name).read_bytes()
+                == (alone.scratch / run / "phantom" / "volumes" / path.name).read_bytes()
             )
 
 

@@ -76,10 +76,10 @@ def test_effects_of_many_outcomes_at_once_are_those_of_each() -> None:
 
 def test_95_of_100_intervals_hold_the_true_effect() -> None:
     rng, X, true = np.random.default_rng(1), folded_design(12), 0.7
-    held = []
+    holds = []
     for _ in range(400):
         y = true * X[:, 3] / 2 + np.repeat(rng.normal(0, 5, 16), 2) + rng.normal(size=32)
         error, free = effect_error(X, y)
-        held.append(abs(main_effects(X, y)[3] - true) < student.ppf(0.975, free) * error)
+        holds.append(abs(main_effects(X, y)[3] - true) < student.ppf(0.975, free) * error)
     # three standard errors of 400
-    assert np.mean(held) == pytest.approx(0.95, abs=0.03)
+    assert np.mean(holds) == pytest.approx(0.95, abs=0.03)

@@ -45,8 +45,14 @@ def test_a_floor_is_given_only_where_a_file_holds_one_frame_as_plain_numbers(bod
     nibabel.save(
         nibabel.Nifti1Image(frames, np.diag([-2.0, -2.0, 1.5, 1.0])), tmp_path / "four.nii.gz"
     )
-    one, four = slicing_times([body, tmp_path / "four.nii.gz"], 1, lambda done, all_: None)
-    assert one.over_floor is not None and four.over_floor is None and "several frames" in four.note
+    single_frame, several_frames = slicing_times(
+        [body, tmp_path / "four.nii.gz"], 1, lambda done, all_: None
+    )
+    assert (
+        single_frame.over_floor is not None
+        and several_frames.over_floor is None
+        and "several frames" in several_frames.note
+    )
 
 
 def test_the_median_of_the_files_leaves_out_what_was_not_measured():

@@ -55,8 +55,8 @@ def archive() -> Iterator[Callable[..., tuple[Archive, int]]]:
         return opened[-1], opened[-1].open()
 
     yield made
-    for one in opened:
-        one.close()
+    for archive in opened:
+        archive.close()
 
 
 @pytest.fixture(scope="session")

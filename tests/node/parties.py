@@ -95,14 +95,14 @@ def statuses(
     association = ae.associate("127.0.0.1", port, ae_title=called, **how)
     if not association.is_established:
         return [None] * len(images)
-    found = []
+    answers = []
     for image in images:
-        found.append(
+        answers.append(
             association.send_c_store(image).get("Status") if association.is_established else None
         )
     if association.is_established:
         association.release()
-    return found
+    return answers
 
 
 @dataclass
@@ -181,8 +181,8 @@ class Archive:
         self.forgets = max((self.forgets or 0) - 1, 0)
         references = event.action_information.ReferencedSOPSequence
         if not kept:
-            for one in references:
-                one.FailureReason = self.reason
+            for reference in references:
+                reference.FailureReason = self.reason
         setattr(told, "ReferencedSOPSequence" if kept else "FailedSOPSequence", references)
         tell = Thread(target=self._tell, args=(event.assoc, told, 1 if kept else 2))
         tell.start()

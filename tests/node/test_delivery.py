@@ -28,12 +28,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 
 def report(path) -> str:
     """A report in a file; its UID."""
-    one, one.file_meta = Dataset(), FileMetaDataset()
-    one.SOPClassUID, one.SOPInstanceUID = Comprehensive3DSRStorage, generate_uid()
-    one.PatientName = "Doe^Jane"
-    one.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
-    one.save_as(path, enforce_file_format=True)
-    return str(one.SOPInstanceUID)
+    dataset, dataset.file_meta = Dataset(), FileMetaDataset()
+    dataset.SOPClassUID, dataset.SOPInstanceUID = Comprehensive3DSRStorage, generate_uid()
+    dataset.PatientName = "Doe^Jane"
+    dataset.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
+    dataset.save_as(path, enforce_file_format=True)
+    return str(dataset.SOPInstanceUID)
 
 
 class Clock:
@@ -45,8 +45,8 @@ class Clock:
 
 @pytest.fixture
 def places(tmp_path):
-    with lock_places(tmp_path / "node") as found:
-        yield found
+    with lock_places(tmp_path / "node") as locked:
+        yield locked
 
 
 def courier(outbox: Outbox, port: int, lines: list[str] | None = None, tls=None) -> Courier:

@@ -55,8 +55,8 @@ def test_interleaved_series_are_each_answered_once_and_as_by_predict(
     with at_work(tmp_path / "node", networks) as running:
         with ThreadPoolExecutor(2) as callers:
             halves = mixed[::2], mixed[1::2]
-            found = list(callers.map(lambda images: statuses(running.port, images), halves))
-        assert set(chain(*found)) == {0}
+            codes = list(callers.map(lambda images: statuses(running.port, images), halves))
+        assert set(chain(*codes)) == {0}
         told = running.until(answered=3, refused=1, reports_unsent=3)
     answers = {path.stem: read_json(path) for path in running.places.answers.iterdir()}
     assert answers.keys() == {f"{key(images)}-1" for images in sent}
@@ -121,7 +121,9 @@ def test_strangers_are_not_let_in(tmp_path, networks, series) -> None:
         for wanted in (Verification, CTImageStorage, MRImageStorage):
             ae.add_requested_context(wanted)
         association = ae.associate("127.0.0.1", running.port, ae_title="FOVNET")
-        assert [one.abstract_syntax for one in association.rejected_contexts] == [CTImageStorage]
+        assert [context.abstract_syntax for context in association.rejected_contexts] == [
+            CTImageStorage
+        ]
         assert association.send_c_echo().Status == 0
         association.release()
         assert statuses(running.port, image) == [0]
@@ -292,14 +294,18 @@ def test_the_page_tells_how_the_node_is(
         asked = urllib.request.Request(f"{address.rstrip('/')}{path}", method=method)
         try:
             with urllib.request.urlopen(asked) as page:
-                found, text, length = (
+                answered, text, length = (
                     page.status,
                     page.read().decode(),
                     page.headers["Content-Length"],
                 )
         except urllib.error.HTTPError as fault:
-            found, text, length = fault.code, fault.read().decode(), fault.headers["Content-Length"]
-    assert found == status
+            answered, text, length = (
+                fault.code,
+                fault.read().decode(),
+                fault.headers["Content-Length"],
+            )
+    assert answered == status
     assert (int(length) == 0) is (status == 404)
     assert ("series" in text) is (method == "GET" and status != 404)
 

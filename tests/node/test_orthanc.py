@@ -37,8 +37,8 @@ def program(name: str) -> str | None:
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
 
 
 @contextmanager
@@ -46,11 +46,11 @@ def process(*words: object) -> Iterator[subprocess.Popen[bytes]]:
     """A program at work, ended with the block."""
     with subprocess.Popen(
         [*map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as found:
+    ) as program:
         try:
-            yield found
+            yield program
         finally:
-            found.terminate()
+            program.terminate()
 
 
 def told(address: str) -> bytes:
@@ -64,10 +64,10 @@ def told(address: str) -> bytes:
 
 def until(done):
     waited = time.monotonic() + 300
-    while not (found := done()):
+    while not (outcome := done()):
         assert time.monotonic() < waited
         time.sleep(0.1)
-    return found
+    return outcome
 
 
 @pytest.fixture
@@ -136,8 +136,8 @@ def test_a_study_that_dcmtk_sends_comes_back_as_a_report_through_a_kill(
     answer = read_json(tmp_path / "node" / "answers" / f"{key}-1.json")
     assert answer["covers"][-1][1] == 11  # one answer, on what came before the kill and after it
     address = f"http://127.0.0.1:{orthanc['http']}/instances"
-    (one,) = json.loads(told(address))
-    content = told(f"{address}/{one}/file")
+    (instance,) = json.loads(told(address))
+    content = told(f"{address}/{instance}/file")
     report = srread(BytesIO(content))
     assert (
         report.StudyInstanceUID == images[0].StudyInstanceUID and report.PatientName == "Doe^Jane"

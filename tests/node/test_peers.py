@@ -43,11 +43,11 @@ def test_without_callers_this_machine_may_call_and_the_archive_always_may() -> N
     peer = ReportPeer("ARCHIVE", "192.0.2.7", 104)
     alone, named = all_callers((), None), all_callers([caller_of("S@10.1.2.3")], peer)
     assert (
-        [one.title for one in alone] == ["*"]
+        [caller.title for caller in alone] == ["*"]
         and alone[0].is_at("::1")
         and not alone[0].is_at("10.1.2.3")
     )
-    assert [one.title for one in named] == ["S", "ARCHIVE"] and named[1].is_at("192.0.2.7")
+    assert [caller.title for caller in named] == ["S", "ARCHIVE"] and named[1].is_at("192.0.2.7")
 
 
 @pytest.mark.parametrize(

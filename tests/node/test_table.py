@@ -40,16 +40,16 @@ def answer(places: Places, key: str, version: int, *parts: str, recorded: bool =
 
 @pytest.fixture
 def places(tmp_path) -> Places:
-    found = Places(tmp_path)
-    found.answers.mkdir()
-    return found
+    empty = Places(tmp_path)
+    empty.answers.mkdir()
+    return empty
 
 
 def rows(places: Places) -> dict[str, str]:
-    found = read_tsv(places.folder / "answers.tsv")
-    assert all(row["head"] == "yes" and row["study_uid"].startswith("1.") for row in found)
-    assert len({row["volume_id"] for row in found}) == len(found)
-    return {row["volume_id"]: row["series_uid"] for row in found}
+    heads = read_tsv(places.folder / "answers.tsv")
+    assert all(row["head"] == "yes" and row["study_uid"].startswith("1.") for row in heads)
+    assert len({row["volume_id"] for row in heads}) == len(heads)
+    return {row["volume_id"]: row["series_uid"] for row in heads}
 
 
 def test_a_first_answer_is_appended_and_a_later_version_takes_its_place(places) -> None:
@@ -127,12 +127,12 @@ def test_a_node_keeps_its_table(tmp_path, networks, series) -> None:
     with at_work(tmp_path / "node", networks) as running:
         while not (tmp_path / "node" / "answers.tsv").exists():
             time.sleep(0.05)
-    found = {row["volume_id"]: row for row in read_tsv(running.places.folder / "answers.tsv")}
+    row_by_id = {row["volume_id"]: row for row in read_tsv(running.places.folder / "answers.tsv")}
     keys = [
-        hash_uids(one[0].StudyInstanceUID, one[0].SeriesInstanceUID) for one in (images, broken)
+        hash_uids(sent[0].StudyInstanceUID, sent[0].SeriesInstanceUID) for sent in (images, broken)
     ]
-    assert found.keys() == {f"{keys[0]}-2", f"{keys[1]}-1"}
-    assert [found[f"{keys[1]}-1"][name] for name in ("status", *UID_COLUMNS)] == [
+    assert row_by_id.keys() == {f"{keys[0]}-2", f"{keys[1]}-1"}
+    assert [row_by_id[f"{keys[1]}-1"][name] for name in ("status", *UID_COLUMNS)] == [
         "refused",
         str(broken[0].StudyInstanceUID),
         str(broken[0].SeriesInstanceUID),

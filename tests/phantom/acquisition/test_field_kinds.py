@@ -103,7 +103,7 @@ def test_most_breasts_looked_at_closely_hang_into_air_and_most_images_lack_fat()
         > 0.65
     )
     shares = []
-    for acquired in [one for one in plans if one.field_kind.name == "breast, one"][:8]:
+    for acquired in [plan for plan in plans if plan.field_kind.name == "breast, one"][:8]:
         grid = Grid(
             (16, 16, 16),
             acquired.grid.vox_to_ras @ np.diag([*(np.asarray(acquired.grid.shape) / 16), 1.0]),

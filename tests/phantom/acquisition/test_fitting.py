@@ -56,7 +56,7 @@ def test_a_fitted_field_ends_about_the_skin_or_far_beside_it_on_one_side(name: s
         moved = [axis for axis in (0, 1) if ends_mm(before.grid, axis) != ends_mm(after.grid, axis)]
         assert moved and ends_mm(before.grid, 2) == pytest.approx(ends_mm(after.grid, 2))
         assert np.allclose(
-            *(np.linalg.norm(one.grid.vox_to_ras[:3, :3], axis=0) for one in (before, after))
+            *(np.linalg.norm(plan.grid.vox_to_ras[:3, :3], axis=0) for plan in (before, after))
         )
         for axis in moved:
             low, high = ends_mm(after.grid, axis)
@@ -93,7 +93,7 @@ def test_pictures_of_an_organ_have_any_size_and_as_many_pixels_and_what_they_are
         before = planned(NAMED[name], number)
         after = resize_field(before, np.random.default_rng(number))
         through = 2 if before.plane == "isotropic" else find_slice_axis(before)
-        spacing = [np.linalg.norm(one.grid.vox_to_ras[:3, :3], axis=0) for one in (before, after)]
+        spacing = [np.linalg.norm(plan.grid.vox_to_ras[:3, :3], axis=0) for plan in (before, after)]
         assert after.grid.shape == before.grid.shape and spacing[1][through] == pytest.approx(
             spacing[0][through]
         )

@@ -52,16 +52,18 @@ def test_one_volume_in_ten_is_a_localiser_and_the_first_of_a_person_covers_sever
 ):
     first, second = plain(0), plain(1)
     made = [
-        vary_plan(one, PERSON, MARKS, (9, number, at))
+        vary_plan(usual, PERSON, MARKS, (9, number, at))
         for number in range(150)
-        for at, one in ((0, first), (1, second))
+        for at, usual in ((0, first), (1, second))
     ]
-    found = [one for one in made if is_localiser(one)]
-    assert 16 < len(found) < 46  # 30 give or take three standard deviations
+    scouts = [plan for plan in made if is_localiser(plan)]
+    assert 16 < len(scouts) < 46  # 30 give or take three standard deviations
     assert all(
-        one.field_kind.is_long == (at % 2 == 0) for at, one in enumerate(made) if is_localiser(one)
+        plan.field_kind.is_long == (at % 2 == 0)
+        for at, plan in enumerate(made)
+        if is_localiser(plan)
     )
-    assert all(one.acquisition.snr >= LEAST_SNR for one in found)
+    assert all(plan.acquisition.snr >= LEAST_SNR for plan in scouts)
     assert not any(
         is_localiser(
             vary_plan(first, PERSON, MARKS, (9, number, 0), frozenset({"stacked localisers"}))
@@ -73,8 +75,8 @@ def test_one_volume_in_ten_is_a_localiser_and_the_first_of_a_person_covers_sever
 def test_what_the_dice_leave_alone_is_the_plan_itself() -> None:
     request = ScanRequest(PERSON, MARKS, 1, frozenset())
     same = [
-        to_localiser(one, request, np.random.default_rng(seed)) is one
-        for one in [plain(1)]
+        to_localiser(usual, request, np.random.default_rng(seed)) is usual
+        for usual in [plain(1)]
         for seed in range(40)
     ]
     assert 20 < sum(same) < 40
@@ -142,10 +144,12 @@ def test_the_sensitivity_of_a_loop_along_its_axis_is_that_of_biot_and_savart() -
 
 
 def test_a_single_small_flip_reads_recovery_from_nothing_or_from_upside_down() -> None:
-    one, t1, train = np.array([1.0]), np.array([800.0]), (1, 0.001)
+    unit, t1, train = np.array([1.0]), np.array([800.0]), (1, 0.001)
     for ti in (200.0, 600.0, 1500.0):
         sequence = PulseSequence("", "", 1e6, 0.0, ti, 0.01, flip_train=train)
-        read = [float(prepared_echo(one, t1, one * 1e9, sequence, left)[0]) for left in (0.0, -1.0)]
+        read = [
+            float(prepared_echo(unit, t1, unit * 1e9, sequence, left)[0]) for left in (0.0, -1.0)
+        ]
         saturated, inverted = read / np.sin(np.deg2rad(0.01))
         assert saturated == pytest.approx(1 - np.exp(-ti / 800), rel=1e-3)
         assert inverted == pytest.approx(abs(1 - 2 * np.exp(-ti / 800)), rel=1e-3, abs=1e-3)

@@ -41,9 +41,9 @@ def shares(person: Person, name: str, tissue: str, number: int) -> tuple[float, 
     voxels is air."""
     marks = landmarks(person)
     field_kind = next(
-        one
+        drawn
         for seed in range(400)
-        if (one := draw_organ_field(marks, np.random.default_rng(seed))).name == name
+        if (drawn := draw_organ_field(marks, np.random.default_rng(seed))).name == name
     )
     grid = draw_plan(
         person,
@@ -77,21 +77,22 @@ def shares(person: Person, name: str, tissue: str, number: int) -> tuple[float, 
 def test_most_of_the_organ_lies_in_its_field_and_little_air(
     name: str, tissue: str, least: float
 ) -> None:
-    found = [shares(person, name, tissue, number) for number, person in enumerate(PEOPLE)]
-    seen, air = np.median(found, axis=0)
+    seen_and_air = [shares(person, name, tissue, number) for number, person in enumerate(PEOPLE)]
+    seen, air = np.median(seen_and_air, axis=0)
     assert seen > least
     assert air < 0.2
 
 
 def test_fields_shrink_with_the_person_and_never_turn_inside_out() -> None:
     """A child of half the height has fields of half the size; the upper end is always above the lower one."""
-    tall = max(PEOPLE, key=lambda one: landmarks(one).vertex)
-    small = next(one for number in range(100) if (one := sample_person((15, number))).age < 9)
+    tall = max(PEOPLE, key=lambda person: landmarks(person).vertex)
+    small = next(person for number in range(100) if (person := sample_person((15, number))).age < 9)
     ratio = landmarks(small).vertex / landmarks(tall).vertex
     assert ratio < 0.8
     for seed in range(40):
         of_tall, of_small = (
-            draw_organ_field(landmarks(one), np.random.default_rng(seed)) for one in (tall, small)
+            draw_organ_field(landmarks(person), np.random.default_rng(seed))
+            for person in (tall, small)
         )
         assert of_small.name == of_tall.name
         assert of_small.width_range_mm == pytest.approx(np.multiply(of_tall.width_range_mm, ratio))
@@ -115,8 +116,8 @@ def test_one_field_in_six_is_of_an_organ_and_the_first_never_is() -> None:
             SITES[0],
             np.random.default_rng([9, at]),
         )
-        one = vary_plan(usual, person, marks, (9, 1, at), only)
-        became += one.field_kind.name in NAMED
-        assert one is usual or one.field_kind.name in NAMED
+        varied = vary_plan(usual, person, marks, (9, 1, at), only)
+        became += varied.field_kind.name in NAMED
+        assert varied is usual or varied.field_kind.name in NAMED
     assert 0.1 < became / 180 < 0.24
     assert vary_plan(usual, person, marks, (9, 1, 0), only) is usual

@@ -38,8 +38,13 @@ def test_canonical_grids_keep_their_corners() -> None:
         {
             tuple(
                 np.round(
-                    one.vox_to_ras
-                    @ [i * (one.shape[0] - 1), j * (one.shape[1] - 1), k * (one.shape[2] - 1), 1],
+                    oriented.vox_to_ras
+                    @ [
+                        i * (oriented.shape[0] - 1),
+                        j * (oriented.shape[1] - 1),
+                        k * (oriented.shape[2] - 1),
+                        1,
+                    ],
                     6,
                 )
             )
@@ -47,6 +52,6 @@ def test_canonical_grids_keep_their_corners() -> None:
             for j in (0, 1)
             for k in (0, 1)
         }
-        for one in (grid, turned)
+        for oriented in (grid, turned)
     ]
     assert ends[0] == ends[1]

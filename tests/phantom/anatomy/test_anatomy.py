@@ -163,8 +163,10 @@ def test_layers_of_the_flank_lie_at_their_depths_and_bowel_is_mostly_collapsed_i
     place = Box((0.0, -60.0, 1020.0), (260.0, 200.0, 1180.0))
     seams = Shells(place, surface, (7.0, 15.0), 2.0)
     x = np.arange(120.25, 152, 0.5, dtype=np.float32)
-    held = seams.contains(x, np.zeros_like(x), np.full_like(x, 1100))
-    assert np.array_equal(x[held], [133.25, 133.75, 134.25, 134.75, 141.25, 141.75, 142.25, 142.75])
+    in_seam = seams.contains(x, np.zeros_like(x), np.full_like(x, 1100))
+    assert np.array_equal(
+        x[in_seam], [133.25, 133.75, 134.25, 134.75, 141.25, 141.75, 142.25, 142.75]
+    )
     varied, plain = (
         [sample_person((5, number), frozenset(without)) for number in range(40)]
         for without in ((), ("varied bodies",))

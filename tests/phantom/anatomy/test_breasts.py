@@ -65,8 +65,8 @@ def test_a_breast_holds_the_millilitres_that_were_drawn(prone: bool) -> None:
     for woman in WOMEN[:8]:
         whole = breast_shape(replace(woman, is_prone=prone), -1)
         x, y, z = lattice(whole)
-        held = (whole.contains(x, y, z) & (y >= whole.base[1])).sum() * MM**3 / 1000
-        assert held == pytest.approx(draw_volume_ml(woman, -1), rel=0.15)
+        held_ml = (whole.contains(x, y, z) & (y >= whole.base[1])).sum() * MM**3 / 1000
+        assert held_ml == pytest.approx(draw_volume_ml(woman, -1), rel=0.15)
 
 
 def test_left_and_right_follow_one_law() -> None:

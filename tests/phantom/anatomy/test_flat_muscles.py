@@ -54,10 +54,10 @@ def test_a_cut_above_the_crest_shows_straight_and_flat_muscles_apart() -> None:
 def test_nothing_but_muscle_gives_way_and_only_to_fat() -> None:
     fat = [label_of(name) for name in ("fat", "visceral fat")]
     for person, closed in PAIRS[:4]:
-        one, other = (cuts(each)[:, :, 0] for each in (person, closed))
-        changed = one != other
+        opened, other = (cuts(each)[:, :, 0] for each in (person, closed))
+        changed = opened != other
         assert changed.mean() > 0.002
-        assert np.isin(one[changed], fat).all()
+        assert np.isin(opened[changed], fat).all()
         assert np.isin(other[changed], [label_of("muscle"), label_of("intermuscular fat")]).all()
 
 

@@ -72,7 +72,8 @@ def test_bent_knees_stand_ahead_while_hips_heels_and_every_height_stay() -> None
         affine = np.diag([4.0, 4.0, 4.0, 1.0])
         affine[:3, 3] = -260, -200, height
         both = [
-            label_volume(one, Grid((130, 110, 1), affine)).labels > 0 for one in (bent, straight)
+            label_volume(person, Grid((130, 110, 1), affine)).labels > 0
+            for person in (bent, straight)
         ]
         ahead.append(4.0 * float(np.subtract(*(np.argwhere(body)[:, 1].mean() for body in both))))
     assert ahead[0] == ahead[2] == 0.0

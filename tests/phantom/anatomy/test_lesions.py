@@ -22,14 +22,14 @@ PLAIN = frozenset(["varied bodies", "lesions"])
 
 
 def test_one_person_of_twelve_has_a_mass_in_a_leg() -> None:
-    found = [
+    masses = [
         mass
         for number in range(1200)
         if (mass := lesions.draw_leg_mass(sample_person((6, number))))
     ]
     # 100 give or take three standard deviations
-    assert 70 < len(found) < 130
-    assert all(30 <= across <= 150 for _, _, across in found)
+    assert 70 < len(masses) < 130
+    assert all(30 <= across <= 150 for _, _, across in masses)
 
 
 def test_lesions_are_in_three_people_of_ten_and_change_nothing_but_themselves() -> None:
@@ -41,9 +41,9 @@ def test_lesions_are_in_three_people_of_ten_and_change_nothing_but_themselves() 
     assert 22 < sum(have) < 53  # 1 - 3/4 · 11/12 of 120 people is 38, standard deviation 5
     # those may bulge
     person = next(
-        one
-        for one, has in zip(people, have, strict=True)
-        if has and lesions.draw_leg_mass(one) is None
+        person
+        for person, has in zip(people, have, strict=True)
+        if has and lesions.draw_leg_mass(person) is None
     )
     low, high = next(
         paint.solid.box for paint in lesions.paint_lesions(person) if isinstance(paint.solid, Lobed)
@@ -72,7 +72,7 @@ def test_two_prone_women_of_five_have_a_tumour_in_a_breast_that_stays_under_its_
     assert not any(
         list(lesions._paint_breast_mass(replace(woman, is_prone=False))) for woman in women
     )
-    woman = next(one for one, solids in zip(women, tumours, strict=True) if solids)
+    woman = next(woman for woman, solids in zip(women, tumours, strict=True) if solids)
     assert all(
         label_of("skin") not in paint.paintable_labels
         for paint in lesions._paint_breast_mass(woman)
@@ -107,13 +107,13 @@ def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bri
 def test_a_large_tumour_of_a_thigh_bulges_it_under_skin_and_stays_on_its_side() -> None:
     person = sample_person((5, 1), PLAIN)
     mass = draw_lobed(Ellipsoid((130.0, 0.0, 690.0), (50.0, 50.0, 70.0)), np.random.default_rng(0))
-    skin, fat, muscle = (one.solid.box for one in lesions._paint_bulge(person, mass))
+    skin, fat, muscle = (paint.solid.box for paint in lesions._paint_bulge(person, mass))
     assert skin[1, 0] > fat[1, 0] > muscle[1, 0] > 180.0
     inside = np.array([skin, fat, muscle])[:, 0, 0]
     assert (inside <= 130.0).all()
     near = draw_lobed(Ellipsoid((30.0, 0.0, 690.0), (50.0, 50.0, 70.0)), np.random.default_rng(0))
     assert all(
-        one.solid.box[0, 0] < 0
-        and not one.solid.contains(np.float32(-5), np.float32(0), np.float32(690))
-        for one in lesions._paint_bulge(person, near)
+        paint.solid.box[0, 0] < 0
+        and not paint.solid.contains(np.float32(-5), np.float32(0), np.float32(690))
+        for paint in lesions._paint_bulge(person, near)
     )
