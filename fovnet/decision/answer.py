@@ -217,7 +217,7 @@ def volume_cells(answer: Answer) -> dict[str, Any]:
 def answer_facts(
     answer: Answer,
     stack: SliceStack | None,
-    raw: NDArray[np.float64] | None,
+    raw_probabilities: NDArray[np.float64] | None,
     vocabulary: Vocabulary,
 ) -> dict[str, Any]:
     """The whole answer on a volume, as JSON: spans, per-slice probabilities before and after
@@ -234,7 +234,7 @@ def answer_facts(
         "upright": axes and axes.bearing.upright_probability,
         "classes": vocabulary.classes,
     }
-    if answer.decision is None or stack is None or raw is None:
+    if answer.decision is None or stack is None or raw_probabilities is None:
         return common_facts
     return common_facts | {
         "confidence": answer.decision.volume_confidence,
@@ -256,7 +256,7 @@ def answer_facts(
         "notes": stack.notes,
         "checksum": stack.checksum,
         "empty": np.flatnonzero(find_air(stack.pixels)),
-        "raw": np.round(raw, 5),
+        "raw": np.round(raw_probabilities, 5),
         "smoothed": np.round(answer.decision.smoothed_probabilities, 5),
         "images": _image_facts(stack),
         "decided": answer.decision.decided_labels.astype(int),

@@ -141,20 +141,20 @@ class ListedVolume:
     subject_id     the person: collection and id, as in the split
     split          "" for a volume for prediction only, and for a refused one whose subject has none
     code, message  why it was refused
-    hashed         whether volume_id is a hash and not the name of a file
+    is_hashed      whether volume_id is a hash and not the name of a file
     """
 
     volume_id: str
     subject_id: str
     collection: str = ""
     split: str = ""
-    labelled: bool = False
+    is_labelled: bool = False
     status: str = "ok"
     slices: int = 0
     code: str = ""
     message: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)
-    hashed: bool = False
+    is_hashed: bool = False
 
 
 def refuse_unfit_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:

@@ -218,7 +218,7 @@ def _outcome_of_volume(row: Mapping[str, Any], borders: list[Mapping[str, Any]])
         slices=row["slices"],
         wrong_raw=row["wrong_raw"],
         wrong=row["wrong"],
-        exact=row["right"],
+        is_set_exact=row["right"],
         far_slices=row["far"],
         spans=SpanCounts(*row["spans"]),
         true_borders=sum(border["true_mm"] is not None for border in inner_borders),

@@ -81,13 +81,13 @@ def manifest_of(pack: Pack) -> list[ListedVolume]:
             subject_id=record.subject,
             collection=record.collection,
             split=record.split,
-            labelled=record.is_labelled,
+            is_labelled=record.is_labelled,
             status=record.status,
             slices=record.slice_count,
             code=record.code,
             message=record.message_in_reports,
             attributes=attributes_of(record),
-            hashed=record.name_in_reports != record.volume_id,
+            is_hashed=record.name_in_reports != record.volume_id,
         )
         for record in pack.records
     ]

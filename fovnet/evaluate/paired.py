@@ -52,7 +52,7 @@ class VolumeOutcome:
     slices: int
     wrong_raw: int
     wrong: int
-    exact: bool
+    is_set_exact: bool
     far_slices: int
     spans: SpanCounts
     true_borders: int
@@ -99,7 +99,7 @@ COUNTS_BY_MEASURE: Mapping[tuple[str, str], CountsOfVolume] = {
         2 * volume.spans.right,
         volume.spans.true + volume.spans.predicted,
     ),
-    ("exact_set", "decided"): lambda volume: (volume.exact, 1),
+    ("exact_set", "decided"): lambda volume: (volume.is_set_exact, 1),
     ("far_confusion_volumes", "decided"): lambda volume: (volume.far_slices > 0, 1),
     ("border_within_10_mm", "decided"): lambda volume: (
         _near_border_count(volume),
@@ -137,7 +137,7 @@ def outcome_of(tally: Tally) -> VolumeOutcome:
         slices=tally.slice_count,
         wrong_raw=tally.wrong_raw_count,
         wrong=tally.wrong_count,
-        exact=tally.is_set_exact,
+        is_set_exact=tally.is_set_exact,
         far_slices=tally.far_slice_count,
         spans=tally.spans,
         true_borders=sum(border.true_mm is not None for border in inner_borders),

@@ -108,7 +108,7 @@ def manifest_of(cases):
             subject_id=case.subject_id,
             collection=case.collection,
             split="test",
-            labelled=True,
+            is_labelled=True,
             status=case.status,
             slices=len(case.z_mm),
             message=case.message,
@@ -126,7 +126,7 @@ def manifest_of(cases):
                     subject_id=name,
                     collection="phantom",
                     split=split,
-                    labelled=True,
+                    is_labelled=True,
                     slices=150 + number,
                     attributes={"manufacturer": maker},
                 )

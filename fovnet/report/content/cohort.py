@@ -73,7 +73,7 @@ def _numbers_sentence(manifest: Sequence[ListedVolume]) -> str:
         f"{several(len(manifest), 'volume')} of {several(subject_count, 'subject')}. All volumes "
         "of one subject are in the same split; this was checked."
     )
-    if any(volume.hashed for volume in manifest):
+    if any(volume.is_hashed for volume in manifest):
         sentence += (
             " Volumes are named by hashes; slices/manifest.tsv, which stays with the data, has the "
             "names (column shown_id)."
@@ -105,7 +105,7 @@ def _counts_by_split(manifest: Sequence[ListedVolume]) -> ReportTable:
 def _count_cells(volumes: Sequence[ListedVolume]) -> tuple[str, ...]:
     """Numbers of subjects, volumes, labelled volumes, slices and refused volumes, as text."""
     subject_count = len({volume.subject_id for volume in volumes})
-    labelled_count = sum(volume.labelled for volume in volumes)
+    labelled_count = sum(volume.is_labelled for volume in volumes)
     slice_count = sum(volume.slices for volume in volumes)
     refused_count = sum(volume.status == "refused" for volume in volumes)
     return tuple(
