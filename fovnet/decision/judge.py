@@ -105,7 +105,7 @@ class Judge:
             signal_rows = find_signal_rows(is_air)
         return decide_between_margins(signal_rows, slice_count, decide_rows)
 
-    def volume_for_checks(
+    def make_decided_volume(
         self, outputs: MemberOutputs, stack: SliceStack, decision: Decision
     ) -> DecidedVolume:
         """The decided volume, as its checks may measure it."""
@@ -139,5 +139,5 @@ class Judge:
     ) -> Answer:
         """The answer on a volume."""
         decision = self.decide(outputs, stack.z_mm, stack.edges_mm, find_air(stack.pixels))
-        signs = measure_signs(self.volume_for_checks(outputs, stack, decision))
+        signs = measure_signs(self.make_decided_volume(outputs, stack, decision))
         return make_answer(volume_id, path, decision, signs, self.rule, self.vocabulary, notes)

@@ -26,8 +26,8 @@ from fovnet.evaluate.paired import (
     Difference,
     VolumeOutcome,
     measure_differences,
+    measure_run,
     outcome_of,
-    run_measures,
 )
 from fovnet.evaluate.tallies import count_case
 from fovnet.records import read_json, write_json, write_tsv
@@ -172,9 +172,7 @@ def measure_ablation(
                 for volume in test_volumes
             ]
             steps.append(
-                _step_of_arm(
-                    ladder, arm, arm_rule.temperature, outcomes, outcomes_by_arm, resampling
-                )
+                _make_step(ladder, arm, arm_rule.temperature, outcomes, outcomes_by_arm, resampling)
             )
             outcomes_by_arm[arm.name] = outcomes
             if progress:
@@ -182,7 +180,7 @@ def measure_ablation(
     return Ablation(tuple(steps), tuple(omitted_arms), bootstrap, seed)
 
 
-def _step_of_arm(
+def _make_step(
     ladder: str,
     arm: Arm,
     temperature: float,
@@ -204,7 +202,7 @@ def _step_of_arm(
             earlier_outcomes_by_arm[earlier_arms[0]], outcomes, resampling
         )
     measures = (
-        measure for measure in run_measures(outcomes, resampling) if measure.stage == "decided"
+        measure for measure in measure_run(outcomes, resampling) if measure.stage == "decided"
     )
     return AblationStep(
         ladder=ladder,

@@ -24,7 +24,7 @@ from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.evaluate.overlaps import NO_SPANS, SpanCounts
 from fovnet.evaluate.statements import statement_curve
 from fovnet.evaluate.subgroups import COLLECTION as COLLECTION
-from fovnet.evaluate.subgroups import subgroups_of
+from fovnet.evaluate.subgroups import find_groupings
 from fovnet.evaluate.tallies import (
     Tally,
     count_case,
@@ -274,7 +274,7 @@ def _make_subgroups(
     """A group for every value that divides the volumes; a volume without the attribute is left
     out."""
     groups = []
-    for attribute, value_by_volume_id in subgroups_of(cases):
+    for attribute, value_by_volume_id in find_groupings(cases):
         for value in dict.fromkeys(value_by_volume_id.values()):
             tallies_of_value = [
                 tally for tally in tallies if value_by_volume_id.get(tally.case.volume_id) == value

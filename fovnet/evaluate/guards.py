@@ -46,15 +46,15 @@ def training_marks(
         if record.split in marks_by_split and record.status == "ok":
             marks_by_split[record.split].add(mark_of_subject(record.subject))
     origin = origin or {}
-    marks_of_other_people: set[str] = set()
+    marks_of_other_subjects: set[str] = set()
     if origin.get("fovnet", {}).get("seed") != seed:
-        marks_of_other_people = {
+        marks_of_other_subjects = {
             mark_of_subject(record.subject)
             for record in pack.records
             if record.collection == SIMULATED_COLLECTION
         }
     for split, marks in (origin.get("subjects") or {}).items():
-        marks_by_split[split] |= set(marks) - marks_of_other_people
+        marks_by_split[split] |= set(marks) - marks_of_other_subjects
     return {split: sorted(marks) for split, marks in marks_by_split.items()}
 
 

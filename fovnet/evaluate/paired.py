@@ -145,7 +145,7 @@ def outcome_of(tally: Tally) -> VolumeOutcome:
     )
 
 
-def run_measures(run: Sequence[VolumeOutcome], resampling: Resampling) -> list[Measure]:
+def measure_run(run: Sequence[VolumeOutcome], resampling: Resampling) -> list[Measure]:
     """The measures of one run that `measure_differences` compares."""
     measures: list[Measure] = []
     for (name, stage), counts_of_volume in COUNTS_BY_MEASURE.items():

@@ -31,7 +31,7 @@ UNSTATED_VALUES = ("", "n/a", "na", "nan", "unknown", "-")
 UNIT_SUFFIXES = ("_mm", "_ms", "_kg", "_cm", "_t", "_years", "_deg")
 
 
-def subgroups_of(cases: Sequence[Case]) -> list[tuple[str, dict[str, str]]]:
+def find_groupings(cases: Sequence[Case]) -> list[tuple[str, dict[str, str]]]:
     """(attribute, value of each volume_id that has one): by collection where there is one, then by
     the attributes, sorted by their names.
 

@@ -22,7 +22,7 @@ def stack_of(
 
 
 def known_of(judge: Judge, outputs: MemberOutputs, stack: SliceStack) -> DecidedVolume:
-    return judge.volume_for_checks(
+    return judge.make_decided_volume(
         outputs, stack, judge.decide(outputs, stack.z_mm, stack.edges_mm)
     )
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fovnet.evaluate.subgroups import subgroups_of
+from fovnet.evaluate.subgroups import find_groupings
 
 
 def cases(planted, **columns):
@@ -25,7 +25,7 @@ def values_of(found, name):
 
 def test_ages_are_cut_at_customary_years_and_stand_in_order(planted):
     ages = [str(age) for age in (7, 17, 18, 33, 40, 59, 60, 79, 80, 93)]
-    found = subgroups_of(cases(planted, age=ages))
+    found = find_groupings(cases(planted, age=ages))
     assert values_of(found, "age") == [
         "below 18",
         "18 to below 40",
@@ -42,7 +42,7 @@ def test_ages_are_cut_at_customary_years_and_stand_in_order(planted):
 @pytest.mark.parametrize("name", ["slice_spacing_mm", "echo_time_ms", "ratio"])
 def test_measures_are_cut_at_rounded_quartiles_into_nearly_equal_parts(planted, name):
     spacings = np.random.default_rng(0).uniform(1, 10, 80)
-    found = dict(subgroups_of(cases(planted, **{name: [f"{value:.3f}" for value in spacings]})))[
+    found = dict(find_groupings(cases(planted, **{name: [f"{value:.3f}" for value in spacings]})))[
         name
     ]
     counts = np.unique(list(found.values()), return_counts=True)[1]
@@ -51,7 +51,7 @@ def test_measures_are_cut_at_rounded_quartiles_into_nearly_equal_parts(planted, 
 
 def test_a_few_numbers_are_levels_and_whole_numbers_of_unknown_meaning_are_names(planted):
     fields, series = ["1.5", "3", "3", "7"] * 8, [str(number) for number in range(32)]
-    found = subgroups_of(cases(planted, field_strength=fields, series=series))
+    found = find_groupings(cases(planted, field_strength=fields, series=series))
     assert (
         values_of(found, "field_strength") == ["1.5", "3", "7"]
         and values_of(found, "series") is None
@@ -60,7 +60,7 @@ def test_a_few_numbers_are_levels_and_whole_numbers_of_unknown_meaning_are_names
 
 @pytest.mark.parametrize(("levels", "groups"), [(6, 6), (7, 4)])
 def test_six_different_numbers_are_levels_and_seven_are_cut_into_quarters(planted, levels, groups):
-    found = subgroups_of(
+    found = find_groupings(
         cases(
             planted,
             echo_time_ms=[f"{10.5 + 10 * (number % levels)}" for number in range(4 * levels)],
@@ -71,12 +71,12 @@ def test_six_different_numbers_are_levels_and_seven_are_cut_into_quarters(plante
 
 def test_a_number_of_its_own_for_every_volume_makes_no_group_for_every_volume(planted):
     spacings = ["3", "3.54", "4", "5", "5.5", "6"]
-    found = subgroups_of(cases(planted, slice_spacing_mm=spacings, site=list("abcdef")))
+    found = find_groupings(cases(planted, slice_spacing_mm=spacings, site=list("abcdef")))
     assert len(values_of(found, "slice_spacing_mm")) == 4 and values_of(found, "site") is None
 
 
 def test_one_value_many_names_or_a_gap_do_not_divide(planted):
-    found = subgroups_of(
+    found = find_groupings(
         cases(
             planted,
             plane=["axial"] * 30,
@@ -91,11 +91,11 @@ def test_one_value_many_names_or_a_gap_do_not_divide(planted):
 def test_volumes_of_no_collection_make_no_group_without_a_name(planted):
     """As `fovnet examine` has them: one truth, no collections."""
     nameless = [replace(case, collection="") for case in cases(planted, site=["a", "b"] * 3)]
-    assert [name for name, _ in subgroups_of(nameless)] == ["site"]
+    assert [name for name, _ in find_groupings(nameless)] == ["site"]
 
 
 def test_a_measure_that_is_no_number_everywhere_is_a_word(planted):
-    assert values_of(subgroups_of(cases(planted, age=["44", "55", "very old"] * 3)), "age") == [
+    assert values_of(find_groupings(cases(planted, age=["44", "55", "very old"] * 3)), "age") == [
         "44",
         "55",
         "very old",
@@ -106,6 +106,7 @@ def test_a_measure_that_is_no_number_everywhere_is_a_word(planted):
 def test_an_age_that_is_not_known_makes_no_words_of_the_others(planted, word):
     ages = [str(age) for age in range(20, 80, 2)]
     whole, lacking = (
-        dict(subgroups_of(cases(planted, age=known)))["age"] for known in (ages, [word, *ages[1:]])
+        dict(find_groupings(cases(planted, age=known)))["age"]
+        for known in (ages, [word, *ages[1:]])
     )
     assert lacking == {volume: value for volume, value in whole.items() if volume != "v000"}

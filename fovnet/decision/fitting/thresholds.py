@@ -127,7 +127,7 @@ def _measure_signs(volume: LabelledVolume, decision: Decision, judge: Judge) -> 
     """
     unresampled_stack = replace(volume.stack, label_slices=None, label_slice_count=None)
     value_by_code = measure_signs(
-        judge.volume_for_checks(volume.outputs, unresampled_stack, decision)
+        judge.make_decided_volume(volume.outputs, unresampled_stack, decision)
     ).value_by_code
     return Signs(
         {code: value for code, value in value_by_code.items() if code != phantom.CHECK.code}
