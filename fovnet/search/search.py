@@ -274,15 +274,38 @@ def _choose_row(
     """The choice of the method's Look among the free rows (M,)."""
     seen_rows = {trial.proposal.row for trial in sight.trials}
     pending_rows = [earlier[slot].row for slot in sight.slots.pending_slots]
+    view = make_view(
+        search,
+        sight.trials,
+        slot=len(earlier),
+        is_free=is_free_row,
+        pending_rows=tuple(row for row in pending_rows if row not in seen_rows),
+        continued_count=len(earlier) - count_rows_begun(earlier),
+    )
+    # the same bits on every number of cores, and no competition with running trainings
+    with one_thread():
+        return METHODS[search.method].look(view)
+
+
+def make_view(
+    search: Search,
+    trials: Sequence[Trial],
+    *,
+    slot: int,
+    is_free: NDArray[np.bool_],
+    pending_rows: tuple[int, ...] = (),
+    continued_count: int = 0,
+) -> View:
+    """What a slot sees of a search after these trials, by slot; is_free (M,) and the others as in
+    `View`."""
     rung_epochs: tuple[int, ...] = ()
     if search.schedule.kind != "full":
         rung_epochs = search.schedule.rungs
-    slot = len(earlier)
-    view = View(
+    return View(
         search.space,
-        trials=sight.trials,
-        pending_rows=tuple(row for row in pending_rows if row not in seen_rows),
-        is_free=is_free_row,
+        trials=tuple(trials),
+        pending_rows=pending_rows,
+        is_free=is_free,
         slot=slot,
         seed=search.seed,
         initial_count=search.first_slots,
@@ -290,15 +313,12 @@ def _choose_row(
         memory=search.memory,
         modelling=search.modelling,
         candidates=search.candidates,
-        continued_count=slot - count_rows_begun(earlier),
+        continued_count=continued_count,
         rung_epochs=rung_epochs,
         polling=search.polling,
         ranking=search.ranking,
         prior=search.prior,
     )
-    # the same bits on every number of cores, and no competition with running trainings
-    with one_thread():
-        return METHODS[search.method].look(view)
 
 
 def count_rows_begun(earlier: Sequence[Proposal]) -> int:

@@ -22,7 +22,7 @@ from fovnet.maths.warping import Target
 from fovnet.records import json_key
 from fovnet.search.look.gaussian import Belief, believe
 from fovnet.search.look.view import View, round_to_six_digits
-from fovnet.search.search import Search
+from fovnet.search.search import Search, make_view
 from fovnet.search.space import Level, Space
 from fovnet.search.trial import Trial
 
@@ -163,18 +163,8 @@ def _view_at_the_end(search: Search, trials: Sequence[Trial]) -> View:
     """The view of the next slot, with no slot pending."""
     is_free = search.feasible.copy()
     is_free[[trial.proposal.row for trial in trials]] = False
-    return View(
-        search.space,
-        trials=tuple(trials),
-        pending_rows=(),
-        is_free=is_free,
-        slot=len(trials),
-        seed=search.seed,
-        initial_count=search.first_slots,
-        predicted_seconds=search.predicted_seconds,
-        memory=search.memory,
-        modelling=replace(search.modelling, fidelity="latest"),
-    )
+    view = make_view(search, trials, slot=len(trials), is_free=is_free)
+    return replace(view, modelling=replace(search.modelling, fidelity="latest"))
 
 
 def _axis_effects(

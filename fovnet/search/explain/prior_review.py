@@ -13,8 +13,7 @@ from scipy.stats import kendalltau
 from fovnet.records import json_key
 from fovnet.search.look.guard import GuardVerdict, judge_prior, mean_prior_places
 from fovnet.search.look.ranking import GUARDED_STEP
-from fovnet.search.look.view import View
-from fovnet.search.search import Search
+from fovnet.search.search import Search, make_view
 from fovnet.search.space import Level
 from fovnet.search.trial import Trial, latest_trials
 
@@ -143,15 +142,5 @@ def _judge_before(search: Search, seen_trials: tuple[Trial, ...], slot: int) -> 
     """The guard's verdict before a slot that had seen these trials; None where it has none."""
     if search.prior is None:
         return None
-    view = View(
-        search.space,
-        trials=seen_trials,
-        pending_rows=(),
-        is_free=search.feasible,
-        slot=slot,
-        seed=search.seed,
-        initial_count=search.first_slots,
-        predicted_seconds=search.predicted_seconds,
-        modelling=search.modelling,
-    )
+    view = make_view(search, seen_trials, slot=slot, is_free=search.feasible)
     return judge_prior(search.prior, view)
