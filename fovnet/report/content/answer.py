@@ -75,7 +75,7 @@ def _slice_error_sentence(evaluation: Evaluation, simulated_collections: Collect
     volumes_phrase = several(all_volumes_group.volumes, "labelled test volume")
     people_phrase = _people_phrase(
         all_volumes_group.subjects,
-        {evaluated_volume.collection for evaluated_volume in evaluation.volumes},
+        {volume.collection for volume in evaluation.volumes},
         simulated_collections,
     )
     return (
@@ -121,9 +121,7 @@ def _exact_sets_sentence(all_volumes_group: Group) -> str:
 
 def _doubts_sentence(evaluation: Evaluation) -> str:
     """How many volumes are doubted as a whole, and how many were refused."""
-    doubted_count = sum(
-        evaluated_volume.extents == "unsure" for evaluated_volume in evaluation.volumes
-    )
+    doubted_count = sum(volume.extents == "unsure" for volume in evaluation.volumes)
     doubted_phrase = "no volume"
     if doubted_count:
         doubted_phrase = several(doubted_count, "volume")

@@ -49,9 +49,7 @@ def cohort_of(
     evaluation: Evaluation, cases: Sequence[Case], manifest: Sequence[ListedVolume]
 ) -> CohortChapter:
     """The chapter on volumes and subjects, from those listed (`manifest`) and those evaluated."""
-    doubted_count = sum(
-        evaluated_volume.extents == "unsure" for evaluated_volume in evaluation.volumes
-    )
+    doubted_count = sum(volume.extents == "unsure" for volume in evaluation.volumes)
     flow = flow_view(manifest, doubted_count)
     return CohortChapter(
         sentence=_numbers_sentence(manifest),

@@ -153,23 +153,19 @@ def risk_view(evaluation: Evaluation) -> RiskView:
     """The curve over all volumes with a confidence, doubted ones included, and a table at
     TABLE_COVERAGES with intervals over subjects."""
     volumes_with_confidence = [
-        evaluated_volume
-        for evaluated_volume in evaluation.volumes
-        if evaluated_volume.slices and evaluated_volume.confidence is not None
+        volume for volume in evaluation.volumes if volume.slices and volume.confidence is not None
     ]
     volumes_by_confidence = sorted(
         volumes_with_confidence,
-        key=lambda evaluated_volume: (
-            -(evaluated_volume.confidence or 0.0),
-            evaluated_volume.volume_id,
+        key=lambda volume: (
+            -(volume.confidence or 0.0),
+            volume.volume_id,
         ),
     )
     if not volumes_by_confidence:
         return RiskView((), None, ReportTable((), (), name="risk"), "")
     risk_points = _risk_points(volumes_by_confidence)
-    undoubted_count = sum(
-        evaluated_volume.is_answered for evaluated_volume in volumes_by_confidence
-    )
+    undoubted_count = sum(volume.is_answered for volume in volumes_by_confidence)
     return RiskView(
         risk_points,
         undoubted_count / len(volumes_by_confidence),
@@ -244,18 +240,14 @@ def _set_and_slice_error(
     """(share of volumes with a wrong set of regions, share of wrong slices), with intervals over
     subjects."""
     resampling = Resampling(
-        [evaluated_volume.subject_id for evaluated_volume in answered_volumes],
+        [volume.subject_id for volume in answered_volumes],
         repeats=evaluation.bootstrap,
         seed=evaluation.seed,
     )
     volume_counts = np.ones((len(answered_volumes), 1), dtype=np.int64)
-    is_wrong_set = np.array(
-        [[not evaluated_volume.right] for evaluated_volume in answered_volumes], dtype=np.int64
-    )
-    wrong_slice_counts = np.array(
-        [[evaluated_volume.wrong] for evaluated_volume in answered_volumes]
-    )
-    slice_counts = np.array([[evaluated_volume.slices] for evaluated_volume in answered_volumes])
+    is_wrong_set = np.array([[not volume.right] for volume in answered_volumes], dtype=np.int64)
+    wrong_slice_counts = np.array([[volume.wrong] for volume in answered_volumes])
+    slice_counts = np.array([[volume.slices] for volume in answered_volumes])
     (set_error,) = resampling.measure_rates(
         "wrong_set", is_wrong_set, volume_counts, stage="decided"
     )

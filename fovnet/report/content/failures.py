@@ -83,7 +83,7 @@ def failures_view(
         for failed_volume in ranked_failures
         if failed_volume.volume_id in case_by_volume_id
     ][:most_pictured]
-    readable_count = sum(evaluated_volume.slices > 0 for evaluated_volume in evaluation.volumes)
+    readable_count = sum(volume.slices > 0 for volume in evaluation.volumes)
     pictured_failures = tuple(
         _describe_failure(
             case_by_volume_id[failed_volume.volume_id], failed_volume, vocabulary, faces=faces
@@ -97,12 +97,12 @@ def failures_view(
     )
 
 
-def _is_failure(evaluated_volume: EvaluatedVolume) -> bool:
+def _is_failure(volume: EvaluatedVolume) -> bool:
     """Whether a volume has wrong regions, or too many wrong slices; not one without slices."""
-    if not evaluated_volume.slices:
+    if not volume.slices:
         return False
-    slice_error = evaluated_volume.slice_error or 0
-    return not evaluated_volume.right or slice_error >= FAILED_WRONG_SHARE
+    slice_error = volume.slice_error or 0
+    return not volume.right or slice_error >= FAILED_WRONG_SHARE
 
 
 def _confidence_in_wrong_part(failed_volume: EvaluatedVolume) -> float | None:

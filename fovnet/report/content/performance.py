@@ -328,10 +328,10 @@ def volumes_table(evaluation: Evaluation) -> ReportTable:
     """One row per volume, by descending slice error, refused ones last."""
     volumes_by_error = sorted(
         evaluation.volumes,
-        key=lambda evaluated_volume: (
-            evaluated_volume.slice_error is None,
-            -(evaluated_volume.slice_error or 0.0),
-            evaluated_volume.volume_id,
+        key=lambda volume: (
+            volume.slice_error is None,
+            -(volume.slice_error or 0.0),
+            volume.volume_id,
         ),
     )
     header = (
@@ -344,33 +344,30 @@ def volumes_table(evaluation: Evaluation) -> ReportTable:
         "wrong slices",
         "confidence",
     )
-    rows = [
-        _volume_cells(evaluated_volume, evaluation.vocabulary)
-        for evaluated_volume in volumes_by_error
-    ]
+    rows = [_volume_cells(volume, evaluation.vocabulary) for volume in volumes_by_error]
     return ReportTable(header, rows, name="volumes")
 
 
-def _volume_cells(evaluated_volume: EvaluatedVolume, vocabulary: Vocabulary) -> Row:
+def _volume_cells(volume: EvaluatedVolume, vocabulary: Vocabulary) -> Row:
     """The cells of one volume; dashes for a refused one."""
     leading_cells = (
-        evaluated_volume.volume_id,
-        evaluated_volume.collection,
-        evaluated_volume.status,
+        volume.volume_id,
+        volume.collection,
+        volume.status,
     )
-    if evaluated_volume.status == "refused":
+    if volume.status == "refused":
         return (*leading_cells, *[DASH] * 5)
     verdict = "wrong"
-    if evaluated_volume.right:
+    if volume.right:
         verdict = "right"
-    wrong_slices = f"{evaluated_volume.wrong}/{evaluated_volume.slices}"
+    wrong_slices = f"{volume.wrong}/{volume.slices}"
     return (
         *leading_cells,
-        regions_text(evaluated_volume.truth, vocabulary),
-        regions_text(evaluated_volume.predicted, vocabulary),
+        regions_text(volume.truth, vocabulary),
+        regions_text(volume.predicted, vocabulary),
         verdict,
-        MeasuredText(percent(evaluated_volume.slice_error), "", wrong_slices),
-        decimal_text(evaluated_volume.confidence),
+        MeasuredText(percent(volume.slice_error), "", wrong_slices),
+        decimal_text(volume.confidence),
     )
 
 

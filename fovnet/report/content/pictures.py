@@ -57,25 +57,23 @@ def choose_pictures(
         case.volume_id: case for case in cases if case.pixels is not None and len(case.z_mm)
     }
     drawable_volumes = [
-        evaluated_volume
-        for evaluated_volume in evaluation.volumes
-        if evaluated_volume.volume_id in case_by_volume_id
+        volume for volume in evaluation.volumes if volume.volume_id in case_by_volume_id
     ]
     ranked_volumes = sorted(
         drawable_volumes,
-        key=lambda evaluated_volume: (evaluated_volume.slice_error, evaluated_volume.volume_id),
+        key=lambda volume: (volume.slice_error, volume.volume_id),
     )
     reason_by_volume_id = _reasons_to_picture(ranked_volumes)
     return tuple(
         volume_view(
-            case_by_volume_id[evaluated_volume.volume_id],
-            evaluated_volume,
-            reason_by_volume_id[evaluated_volume.volume_id],
+            case_by_volume_id[volume.volume_id],
+            volume,
+            reason_by_volume_id[volume.volume_id],
             evaluation.vocabulary,
             faces=faces,
         )
-        for evaluated_volume in ranked_volumes
-        if evaluated_volume.volume_id in reason_by_volume_id
+        for volume in ranked_volumes
+        if volume.volume_id in reason_by_volume_id
     )
 
 
@@ -93,11 +91,9 @@ def _reasons_to_picture(ranked_volumes: Sequence[EvaluatedVolume]) -> dict[str, 
             chosen_volume.volume_id, f"the {adjective} test volume by slice error"
         )
     pictured_collections = {
-        evaluated_volume.collection
-        for evaluated_volume in ranked_volumes
-        if evaluated_volume.volume_id in reason_by_volume_id
+        volume.collection for volume in ranked_volumes if volume.volume_id in reason_by_volume_id
     }
-    collections = {evaluated_volume.collection for evaluated_volume in ranked_volumes}
+    collections = {volume.collection for volume in ranked_volumes}
     for collection in collections - pictured_collections:
         median_volume = _median_of(
             [volume for volume in ranked_volumes if volume.collection == collection]
@@ -115,7 +111,7 @@ def _median_of(ranked_volumes: Sequence[EvaluatedVolume]) -> EvaluatedVolume:
 
 def volume_view(
     case: Case,
-    evaluated_volume: EvaluatedVolume,
+    volume: EvaluatedVolume,
     reason: str,
     vocabulary: Vocabulary,
     *,
@@ -124,8 +120,8 @@ def volume_view(
     """One evaluated volume for its figure, chosen for this reason; without `faces`, slices that may
     show a head are covered."""
     assert case.pixels is not None  # only volumes with pixels are chosen
-    predicted_regions = regions_text(evaluated_volume.predicted, vocabulary)
-    true_regions = regions_text(evaluated_volume.truth, vocabulary)
+    predicted_regions = regions_text(volume.predicted, vocabulary)
+    true_regions = regions_text(volume.truth, vocabulary)
     pixels = case.pixels
     cover_note = ""
     if not faces:
@@ -139,9 +135,9 @@ def volume_view(
         cover_note = " Slices that may show a face are covered."
     return VolumeView(
         caption=(
-            f"{reason[:1].upper()}{reason[1:]}: {evaluated_volume.wrong} of "
-            f"{evaluated_volume.slices} slices wrong ({percent(evaluated_volume.slice_error)}), "
-            f"{evaluated_volume.wrong_raw} before the decision. Collection {case.collection}, "
+            f"{reason[:1].upper()}{reason[1:]}: {volume.wrong} of "
+            f"{volume.slices} slices wrong ({percent(volume.slice_error)}), "
+            f"{volume.wrong_raw} before the decision. Collection {case.collection}, "
             f"{case.status}.{cover_note}"
         ),
         title=case.volume_id,
