@@ -1,7 +1,7 @@
 """The tables of a labelling, made anew from the readings after every action.
 
-volumes.tsv   every volume, as a collection's         regions.tsv  the settled labels, as a
-              collection's
+volumes.tsv   every volume, as a collection's
+regions.tsv   the settled labels, as a collection's
 aside.tsv     which volumes cannot be labelled, and why
 readings.tsv  every reader's own label of every volume, settled or not
 """

@@ -166,8 +166,8 @@ def information_on_the_place(
     """The entropy (k,) that the place of the lowest of c points is expected to lose by a noisy
     value at each of the `query_points` (k,).
 
-    mean, covariance  (c,), (c, c) joint posterior of the points            noise  variance of a value about
-        the function
+    mean, covariance  (c,), (c, c) joint posterior of the points
+    noise             variance of a value about the function
     The places are counted in the same joint draws for every point; of these H(place | value y) is a
     draw's by Matheron's rule, F + (y - F_x - ε) S_x / v, and the mean over y is by Gauss-Hermite
     quadrature.  Points that are lowest in none of the draws are left out: their share stays the

@@ -1,6 +1,7 @@
 """A Gaussian process that is extended with every trial, evaluated at all M rows of a finite space.
 
-    rows   (n,)   the evaluated rows, in the order they came      unit_cube  (M, D)  the space on the unit cube
+    rows   (n,)   the evaluated rows, in the order they came
+    unit_cube  (M, D)  the space on the unit cube
     L      (n, n) lower Cholesky factor of K(rows, rows) + noise·I, grown by k rows in O(n²k); kept
            by STRIP_ROWS rows, without the zeros
     V      (n, M) L⁻¹ K(rows, all), grown by k rows in O(nkM); 274 MB for n = 1,000 and M = 34,300

@@ -14,8 +14,8 @@ Floats = NDArray[np.float64]
 
 QUERY_BLOCK = 4096
 """Points asked about at once: with 300 known ones a block of distances takes 10 MB."""
-SMOOTHING = 1e-6  # so that points that are twice the same can be solved for
-AFFINE_RIDGE = 1e-9  # and points in a plane
+SMOOTHING = 1e-6  # with it points of which two are the same can be solved for
+AFFINE_RIDGE = 1e-9  # with it points in a plane can be solved for
 
 
 def interpolate_cubic(points: Floats, values: Floats, queries: Floats) -> Floats:

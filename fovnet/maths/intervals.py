@@ -276,8 +276,8 @@ def studentised_interval(
     """Lower and upper end of the bootstrap-t interval of a smooth function of sums, such as a
     balanced accuracy.
 
-    totals (n, ...) what each cluster contributes;  statistic maps sums (B, ...) to values (B,), NaN
-    where undefined
+    totals     (n, ...) what each cluster contributes
+    statistic  maps sums (B, ...) to values (B,), NaN where undefined
 
     As `ratio_interval`, with the standard error from the gradient of `statistic` at the resample's
     own sums (the infinitesimal jackknife); the gradient is a difference quotient with a step of

@@ -208,8 +208,10 @@ class Ladder:
 class _LikelyEvents:
     """Edges at which an event is not negligible, one array per rung.
 
-    begins  a path begins                       enters  a rung is entered from the one below
-    ends    a path ends                         leaves  a rung is left for the next
+    begins  a path begins
+    enters  a rung is entered from the one below
+    ends    a path ends
+    leaves  a rung is left for the next
     outer   a path ends or the rung is left
     slack   the largest height cost of a run that is kept
     """

@@ -37,9 +37,11 @@ def refit(
 ) -> Layer:
     """The layer that minimises Σ w_i H(t_i, softmax(W x_i + b)) + ridge Σ (σ_f (W - W_0)_kf)².
 
-    features  (s, f)    targets  (s, k), rows summing to one    weights  (s,) w, summing to one
+    features       (s, f)
+    targets        (s, k), rows summing to one
+    weights        (s,) w, summing to one
     initial_layer  W_0 and b_0, where the search begins; biases are free
-    steps     of L-BFGS at most
+    steps          of L-BFGS at most
 
     σ (f,) are the weighted standard deviations of the features; a feature that is constant keeps
     its weights.

@@ -40,10 +40,10 @@ def run_search(
     fewer if the space has no more feasible rows, or little is left to gain.  The journal is in
     `folder`.
 
-    The latter is before the first slot with an expected regret below `stop_below_regret`, in units
-    of the score, once enough scores are known (`describe_too_little_gain`); the header notes either.  Like
-    the number of trials it is not part of the search's identity: without it the search can be
-    continued.
+    Little is left to gain before the first slot with an expected regret below `stop_below_regret`,
+    in units of the score, once enough scores are known (`describe_too_little_gain`); the header
+    notes either.  Like the number of trials it is not part of the search's identity: without it the
+    search can be continued.
 
     `submit` starts a training and returns its future; it is called for at most `search.workers`
     slots at a time.  An exception in the future, or an outcome "error", is a failure of the

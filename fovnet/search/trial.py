@@ -92,7 +92,8 @@ class Outcome:
                                     continues
     epoch_seconds                   of every epoch of the curves, where trainings are continued;
                                     else empty
-    message                         a sentence for the user;  versions  of the libraries used
+    message                         a sentence for the user
+    versions                        of the libraries used
     Raises ValueError for an unknown status, a completed training without a finite score (that is a
     diverged one), or a pruned one with a score that is not finite.
     """

@@ -78,7 +78,8 @@ class Spending:
     """What was spent, in epochs, and the results.
 
     spend_name      "hyperband" or "asha"
-    begun_count     rows begun;  ended_count  those trained to their end with a score
+    begun_count     rows begun
+    ended_count     rows trained to their end with a score
     full_trainings  the epochs spent, in those of a full training
     epochs_on_stopped, epochs_on_failed  of rows that were stopped, or failed, on whatever rung
     passed_over_count  rows trained to their end that were once passed over for others of their

@@ -1,8 +1,9 @@
 """The hyper-parameters of a Gaussian process over a space: refitted at some numbers of observations
 only.
 
-    rows (n,), values (n,)  observations in the order of their slots          theta (p+2,) as in maths/gp.py
-                            where a row comes again, only its last value counts, in its first place
+    rows (n,), values (n,)  observations in the order of their slots; where a row comes again, only
+                            its last value counts, in its first place
+    theta (p+2,)            as in maths/gp.py
     targets  name of the warping of the values in maths/warping.py; None: no warping
 
 All functions are pure; caches make them faster, but do not change results.

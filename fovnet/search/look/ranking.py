@@ -1,9 +1,12 @@
 """ranking: networks learn the order of the scores alone, and the row next tried is the one of best
 places in their rankings of all free rows.
 
-    n  trials with a score, sorted by it from the lowest     M  members     m  free rows likely to train
-    s  scores of the members: the higher the better          place 1 is the best
+    n  trials with a score, sorted by it from the lowest
+    M  members
+    m  free rows likely to train
+    s  scores of the members: the higher the better
 
+Place 1 is the best.
 Only the order of the losses and their ties are used, so that no increasing function of them changes
 a proposal. Source of the loss, its weights and the ensemble of rankings: an MSc thesis on
 hyper-parameter optimisation with ranking losses (Freiburg 2022); of what differs from it, the
@@ -138,8 +141,8 @@ def fit_ranker(
     slot: int,
     prior: Prior | None = None,
 ) -> Ranker:
-    """The members, fitted to the list of a `fit_key`: from starts that seed and slot determine, or from
-    the prior's networks, which stay as they are while no two rows differ."""
+    """The members, fitted to the list of a `fit_key`: from starts that seed and slot determine, or
+    from the prior's networks, which stay as they are while no two rows differ."""
     sorted_rows, tie_starts = (
         np.frombuffer(array_bytes, dtype=np.int64) for array_bytes in fit_key
     )
