@@ -529,8 +529,8 @@ def _kind_of_picture(tally: Tally) -> str:
 
 
 def _losses_in_words(people_gains: Sequence[Gain], people_in_words: str) -> list[str]:
-    """A sentence on all that is lost: more than LARGEST_SHARE_LOST of the slices are wrong that were
-    right before, of all or, beyond chance, of a region or of a kind of picture.
+    """A sentence on all that is lost: more than LARGEST_SHARE_LOST of the slices are wrong that
+    were right before, of all or, beyond chance, of a region or of a kind of picture.
 
     Of 15 regions and kinds one or two always look worse: one volume of one person in 158, answered
     otherwise, was 1.7 points of the heads.  Fewer statements decided are no such loss, however

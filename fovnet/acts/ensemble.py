@@ -101,8 +101,8 @@ def assemble_ensemble(run: Run, progress: ProgressBar = silent_progress) -> Asse
 
 
 def _score_slices(run: Run, progress: ProgressBar) -> tuple[ScoredSlices, Weighing]:
-    """What the members of the new ensemble say of the validation and test slices, also written to the
-    results folder, and how the members are weighted."""
+    """What the members of the new ensemble say of the validation and test slices, also written to
+    the results folder, and how the members are weighted."""
     settings = run.settings
     results = run.results
     pack = run.pack

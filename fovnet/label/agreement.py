@@ -1,8 +1,8 @@
 """How far the readers of a labelling agree: agreement.tsv, in figures, and differences.tsv, volume
 by volume.
 
-Compared are independent readings (`readings.independent_readings`): those begun from nothing, and that of
-the readers who saw the prediction, which counts as one.
+Compared are independent readings (`readings.independent_readings`): those begun from nothing, and
+that of the readers who saw the prediction, which counts as one.
 """
 
 from __future__ import annotations

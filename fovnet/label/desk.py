@@ -156,9 +156,9 @@ class Desk:
         """The volume after an action, how far all is, and the next volume.  An action that is sent
         again, as its answer did not arrive, is not done twice.
 
-        Raises VolumeChanged if somebody else changed the volume, CollectionError "label-unlawful" for a
-        label that is none, "label-action" for an action that is none, and for one that settles
-        without a region what was offered none because another file was predicted.
+        Raises VolumeChanged if somebody else changed the volume, CollectionError "label-unlawful"
+        for a label that is none, "label-action" for an action that is none, and for one that
+        settles without a region what was offered none because another file was predicted.
         """
         item = self.items[index]
         sheet = self.pictures.sheet_of(index)

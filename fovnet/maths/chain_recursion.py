@@ -202,8 +202,8 @@ def _no_rung_weight(evidence: Evidence, between: Rungs | None) -> float:
 
 
 def _first_weights(evidence: Evidence, rung: int, between: Rungs | None) -> Floats:
-    """(s + 1,) log-weights of the paths that come from below the ladder to a rung at each edge; -inf
-    where paths must begin with another rung."""
+    """(s + 1,) log-weights of the paths that come from below the ladder to a rung at each edge;
+    -inf where paths must begin with another rung."""
     if between is None or rung == between[0]:
         return evidence.below
     return np.full(len(evidence.below), -np.inf)

@@ -1,7 +1,8 @@
 """Histograms of oriented gradients: the orientation of edges in each cell of a picture, independent
 of its contrast.
 
-    pictures    (n, h, w)                        histograms  (n, h / CELL_PIXELS, w / CELL_PIXELS, BINS)
+    pictures    (n, h, w)
+    histograms  (n, h / CELL_PIXELS, w / CELL_PIXELS, BINS)
 
 An edge from dark to bright counts as one from bright to dark, so that a body looks alike in all
 weightings of MRI.  Source: Dalal & Triggs, *Histograms of oriented gradients for human detection*

@@ -1,18 +1,19 @@
 """A Gaussian process that is extended with every trial, evaluated at all M rows of a finite space.
 
     rows   (n,)   the evaluated rows, in the order they came
-    unit_cube  (M, D)  the space on the unit cube
+    cube   (M, D) the space on the unit cube
     L      (n, n) lower Cholesky factor of K(rows, rows) + noise·I, grown by k rows in O(n²k); kept
            by STRIP_ROWS rows, without the zeros
     V      (n, M) L⁻¹ K(rows, all), grown by k rows in O(nkM); 274 MB for n = 1,000 and M = 34,300
     mean = Vᵀ L⁻¹ y          variance = s2 - Σ V²
 
-The first `settled_count` rows are added in blocks of BLOCK_ROWS, as matrix products; each row after them
-singly, once. Where the blocks end follows from `settled_count` alone, so with one thread on one processor
-a result is to the bit a function of (unit_cube, theta, settled_count, returned_count, rows, y), independent of earlier
-calls.  Between processors, and between two values of `returned_count`, it differs by rounding: OpenBLAS sums
-the columns that are left over from whole tiles in another order.  With AVX-512, columns 96 to 99 of
-100 differ by 1e-13 from the same ones of 300.
+The first `settled_count` rows are added in blocks of BLOCK_ROWS, as matrix products; each row after
+them singly, once. Where the blocks end follows from `settled_count` alone, so with one thread on
+one processor a result is to the bit a function of (unit_cube, theta, settled_count, returned_count,
+rows, y), independent of earlier calls.  Between processors, and between two values of
+`returned_count`, it differs by rounding: OpenBLAS sums the columns that are left over from whole
+tiles in another order.  With AVX-512, columns 96 to 99 of 100 differ by 1e-13 from the same ones of
+300.
 
 Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization": the bordered Cholesky
 factor; R&W eqs 2.25 and 2.26.

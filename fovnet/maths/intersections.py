@@ -4,11 +4,11 @@
     none_evidence  (s,) for none of them
 
 A path steps from a rung to the next only at an edge where the next one's curve rises above its own;
-it begins at the first edge of all or where its rung's curve rises above `none_evidence`, and ends at the
-last or where it falls below.  Among all combinations of such edges the one with the largest sum of
-log-evidence minus its tolls wins.  These paths are a subset of those of `ladder.py`, whose best
-path is therefore never worse. Noisy curves cross often; the recursion of `chain_recursion.py` finds
-the best combination without trying each.
+it begins at the first edge of all or where its rung's curve rises above `none_evidence`, and ends
+at the last or where it falls below.  Among all combinations of such edges the one with the largest
+sum of log-evidence minus its tolls wins.  These paths are a subset of those of `ladder.py`, whose
+best path is therefore never worse. Noisy curves cross often; the recursion of `chain_recursion.py`
+finds the best combination without trying each.
 
 Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization", from probabilities to a
 decision; with `none_evidence` at the ends.

@@ -1,7 +1,10 @@
 """Intervals for proportions and for statistics of clustered observations.
 
-    n   clusters (independent of one another)      B  resamples
-    m   totals kept for each cluster               W  (B, n) how often each cluster is drawn, rows sum to n
+    n  clusters (independent of one another)
+    B  resamples
+    m  totals kept for each cluster
+    W  (B, n) how often each cluster is drawn, rows sum to n
+
 Observations of one cluster are resampled together: neighbouring slices of one body are nearly the
 same observation, and treating 60 of them as 60 independent ones makes an interval about eight times
 too narrow.

@@ -19,11 +19,11 @@ Runs of known height do not add up along the edges: all pairs (b, e) would be O(
 height term is never positive, so the plain ladder, which is cheap, gives an upper bound of the
 weight of all paths through an event (a path begins, steps up or ends, at an edge).  An event whose
 bound lies below the weight of a known path is not part of the best path; and the events whose
-bounds add up to less than NEGLIGIBLE_SHARE of that path's weight are negligible in any sum.  The same holds
-for runs so much higher or lower than usual that no evidence can compensate.  Only pairs of the
-remaining events within that distance are evaluated: the best path is exact, and a sum lacks at most
-NEGLIGIBLE_SHARE of itself.  If the slices carry no evidence, many pairs remain: this costs time, not
-accuracy.
+bounds add up to less than NEGLIGIBLE_SHARE of that path's weight are negligible in any sum.  The
+same holds for runs so much higher or lower than usual that no evidence can compensate.  Only pairs
+of the remaining events within that distance are evaluated: the best path is exact, and a sum lacks
+at most NEGLIGIBLE_SHARE of itself.  If the slices carry no evidence, many pairs remain: this costs
+time, not accuracy.
 """
 
 from __future__ import annotations

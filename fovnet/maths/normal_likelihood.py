@@ -1,7 +1,10 @@
 """Networks that tell a normal distribution for each row: mean and variance, learned by likelihood,
 and mixed.
 
-    M  networks     n  rows     outputs (M, n, 2)  mean, and what becomes the variance     y (n,)  observed
+    M  networks
+    n  rows
+    outputs (M, n, 2)  mean, and what becomes the variance
+    y       (n,)       observed
 
 Source: Lakshminarayanan et al., *Simple and scalable predictive uncertainty estimation using deep
 ensembles* (2017), sections 2.2 and 2.4, without its adversarial examples.

@@ -1,7 +1,9 @@
 """Losses of a scored list of which only the order is known, and their gradients in the scores.
 
-    M  scorers     n  length of the list, sorted from the best: place 1 is the best, a higher score is better
-    s      (M, n)  scores                c      (n,)  weight of each place
+    M  scorers
+    n  length of the list, sorted from the best: place 1 is the best, a higher score is better
+    s      (M, n)  scores
+    c      (n,)    weight of each place
     t      (n,)    tie_starts: index of the first place of each place's tie; arange(n) without ties
     level  (n,)    1 - t/n: what is wanted of the scores where a number is needed
 

@@ -1,8 +1,8 @@
 """Whether slices are in any order: neighbours in a body are alike, shuffled ones no more than
 random pairs.
 
-    roughness = mean distance of neighbouring slices / mean distance of any two,   distance = ½ Σ_c |p_c -
-    q_c| of their probabilities
+    roughness = mean distance of neighbouring slices / mean distance of any two
+    distance  = ½ Σ_c |p_c - q_c| of the slices' probabilities
 
 Neighbours are the next slices or the next but one, whichever are more alike: odd and even slices of
 an interleaved acquisition often differ in brightness.  The ratio is about 1 for slices in random
@@ -53,8 +53,8 @@ def measure_roughness(probabilities: NDArray[np.float64]) -> float:
 
 
 def drop_outliers(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(s - m, k) the slices without the m <= ⌈s GREATEST_OUTLIER_SHARE⌉ outliers: the path over one is
-    longer than past it by more than LEAST_DETOUR_STEPS mean steps."""
+    """(s - m, k) the slices without the m <= ⌈s GREATEST_OUTLIER_SHARE⌉ outliers: the path over one
+    is longer than past it by more than LEAST_DETOUR_STEPS mean steps."""
     kept_slices = probabilities
     mean_step = float(np.abs(np.diff(probabilities, axis=0)).sum()) / max(1, len(probabilities) - 1)
     for _ in range(ceil(GREATEST_OUTLIER_SHARE * len(probabilities))):

@@ -1,6 +1,7 @@
 """Samples from a posterior whose prior is a normal distribution, without a step size to tune.
 
-    mean, width  (D,)  of the prior, its coordinates independent            x  (D,)  the current point
+    mean, width  (D,)  of the prior, its coordinates independent
+    x            (D,)  the current point
     log_likelihood     any function of x; -inf where x is impossible
 
 Source: Murray, Adams & MacKay, *Elliptical slice sampling* (AISTATS 2010), figure 2.

@@ -38,8 +38,8 @@ def end_of_fault(fault: Exception) -> End:
 
 
 def is_memory_short(fault: Exception) -> bool:
-    """Whether the exception means that memory was short; torch's own is known by its name, as it may be asked
-    where torch is not imported."""
+    """Whether the exception means that memory was short; torch's own is known by its name, as it
+    may be asked where torch is not imported."""
     if isinstance(fault, MemoryError) or type(fault).__name__ == "OutOfMemoryError":
         return True
     message = str(fault).lower()

@@ -184,8 +184,8 @@ def trial_to_facts(trial: Trial) -> dict[str, Any]:
 
 
 def trial_from_facts(facts: Mapping[str, Any]) -> Trial:
-    """The trial from facts written by `trial_to_facts`.  Raises KeyError, TypeError or ValueError if they
-    are invalid."""
+    """The trial from facts written by `trial_to_facts`.  Raises KeyError, TypeError or ValueError
+    if they are invalid."""
     outcome_facts = dict(facts["outcome"])
     outcome_facts |= {
         curve: tuple(map(_number_from_json, outcome_facts[curve]))

@@ -42,8 +42,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of M networks of at most B blocks; all float64 (M,) unless said otherwise, and of one
-    slice's forward pass.
+    """The cost of M networks of at most B blocks; all float64 (M,) unless said otherwise, and of
+    one slice's forward pass.
 
     weight_count              weights and biases
     block_flop                (M, B) operations of the convolutions of each block

@@ -24,8 +24,8 @@ FILTERS_AT_ONCE = (1, 2, 4, 8, 16, 32, 64)
 OUTLIER_LOG_RATIO = 0.1
 """Scale of the soft-L1 loss of log seconds: beyond about 10 % it grows linearly, not quadratically."""
 LEAST_PRICE_SHARE = 1e-3
-"""Smallest share of time of each term in some training, so that a rate that cannot be measured stays
-finite."""
+"""Smallest share of time of each term in some training, so that a rate that cannot be measured
+stays finite."""
 FEWEST_TRAININGS = 5  # as many as there are prices
 
 

@@ -36,8 +36,8 @@ DRAWS_PER_SLICE = (
 LEAST_CROP_SHARE = 0.4
 """Least width and height of a crop, as a share of the slice's."""
 MOST_CROP_SHIFT = 0.7
-"""Farthest that a crop's centre lies from the slice's, as a share of what is possible: the body is in
-the middle."""
+"""Farthest that a crop's centre lies from the slice's, as a share of what is possible: the body is
+in the middle."""
 LEAST_BRIGHTNESS_RATIO = 0.5
 """Least mean of a crop over that of its slice: one of air is not made."""
 

@@ -93,8 +93,8 @@ def draw_gains(n: int, shading: float, generator: torch.Generator) -> Tensor:
 def distort(
     images: Tensor, distortions: Tensor, *, bend: bool, texture: bool, tones: bool, shading: bool
 ) -> Tensor:
-    """The batch (n, c, h, w) in [0, 1], each slice distorted by its row of `distortions`, alike in all
-    channels.
+    """The batch (n, c, h, w) in [0, 1], each slice distorted by its row of `distortions`, alike in
+    all channels.
 
     distortions  (n, 76) as `draw_distortions` gives them
     bend, texture, tones, shading  whether each kind of distortion is made

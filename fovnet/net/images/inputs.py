@@ -232,8 +232,8 @@ def _source_slices(
 def _distort_and_crop(
     source: Tensor, warp: Warp | None
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """Source images (m, c, h, w) distorted and cropped but not yet resampled, theta (m, 2, 3) in the
-    frames of their crops, and the crops made (m, 4); no theta without a warp."""
+    """Source images (m, c, h, w) distorted and cropped but not yet resampled, theta (m, 2, 3) in
+    the frames of their crops, and the crops made (m, 4); no theta without a warp."""
     if warp is None:
         return source, None, None
     if warp.distort_images is not None:
@@ -279,8 +279,8 @@ def _warp_sections(
 
 
 def zoom_along_second_axis(theta: Tensor) -> Tensor:
-    """(m, 2, 2) linear part of theta (m, 2, 3) for a section whose width is the slice's second axis:
-    the first column gets the zoom of that axis.
+    """(m, 2, 2) linear part of theta (m, 2, 3) for a section whose width is the slice's second
+    axis: the first column gets the zoom of that axis.
 
     The zooms are those of `fovnet.net.images.augment.draw_affines`: the length of the first column,
     and the determinant divided by it.
@@ -342,8 +342,8 @@ def load_images(
     placing: Placing | None,
     device: torch.device,
 ) -> Tensor:
-    """(m, c, h, w) float in [0, 1]: the input of these kinds for a few rows (m,) of slices (n, h, w)
-    uint8 in memory or in a file."""
+    """(m, c, h, w) float in [0, 1]: the input of these kinds for a few rows (m,) of slices (n, h,
+    w) uint8 in memory or in a file."""
     batch = copy_rows_to_device(pixels, rows, input_kinds, placing, device)
     return make_images(batch.pixels, batch.rows, input_kinds, batch.placing)
 
@@ -368,8 +368,8 @@ def copy_rows_to_device(
     placing: Placing | None,
     device: torch.device,
 ) -> SlicesOnDevice:
-    """A few rows (m,) of slices (n, h, w) uint8, in memory or in a file, copied to a device with what
-    inputs of these kinds are made from, and no more.
+    """A few rows (m,) of slices (n, h, w) uint8, in memory or in a file, copied to a device with
+    what inputs of these kinds are made from, and no more.
 
     For sections, all slices of the rows' volumes are read, and no others.
     """

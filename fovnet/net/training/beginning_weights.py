@@ -1,5 +1,5 @@
-"""The weights of the network that a training begins with: loaded into a new one, or blended with what
-came of it."""
+"""The weights of the network that a training begins with: loaded into a new one, or blended with
+what came of it."""
 
 from __future__ import annotations
 

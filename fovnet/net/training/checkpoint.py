@@ -2,9 +2,9 @@
 been interrupted.
 
 A checkpoint is a safetensors file beside the weights, replaced atomically: if a write is
-interrupted, the one before stays.  It is kept after the training until `forget_checkpoint`, which is called
-once the record is written: a finished training whose record was lost is restored without further
-epochs, and one that was stopped after fewer epochs (a rung) continues.
+interrupted, the one before stays.  It is kept after the training until `forget_checkpoint`, which
+is called once the record is written: a finished training whose record was lost is restored without
+further epochs, and one that was stopped after fewer epochs (a rung) continues.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from fovnet.net.paths import checkpoint_path_of
 
 
 def read_loss_curves(weights_path: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """(training, validation) losses of each epoch, in the checkpoint of the training whose weights are
-    at `weights_path`; empty if there is none that can be read."""
+    """(training, validation) losses of each epoch, in the checkpoint of the training whose weights
+    are at `weights_path`; empty if there is none that can be read."""
     try:
         stored_facts = load_facts(checkpoint_path_of(weights_path))
     except ModelError:

@@ -515,8 +515,8 @@ def draw_volume_batches(
 def draw_shuffled_batches(
     rows: Tensor, row_count: int, batch_size: int, generator: torch.Generator
 ) -> Iterator[Tensor]:
-    """Batches (m,) of row numbers, `row_count` in all, drawn from rows (r,): one permutation after another, so
-    that no row is drawn twice before every row was drawn once."""
+    """Batches (m,) of row numbers, `row_count` in all, drawn from rows (r,): one permutation after
+    another, so that no row is drawn twice before every row was drawn once."""
     order = _draw_permutations(len(rows), row_count, generator)
     yield from torch.split(rows[order.to(rows.device)], batch_size)
 

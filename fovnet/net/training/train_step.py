@@ -86,8 +86,8 @@ class TrainStep:
             self._replay = StepReplay(optimiser, batch_size, class_weights.device)
 
     def train_batch(self, rows: Tensor, draws: Tensor, learning_rate: float) -> None:
-        """Take one step on the slices of row numbers (m,) int64, each augmented by its random numbers
-        `draws` (m, 94), at a learning rate.
+        """Take one step on the slices of row numbers (m,) int64, each augmented by its random
+        numbers `draws` (m, 94), at a learning rate.
 
         Both are on the device; weights, momentum and running statistics are changed in place, and
         the host does not wait.  On CUDA whole batches replay the graph, others run eagerly.  Raises
@@ -148,8 +148,8 @@ def make_augmented_images(
     placing: PlacingOnDevice | None = None,
 ) -> Tensor:
     """The input (m, c, h, w) in [0, 1] of these kinds for some rows (m,) of slices (n, h, w) uint8,
-    each augmented by its random numbers `draws` (m, 94): distorted, cropped, resampled by its affine
-    map, and its grey values changed last.  Outside is black.
+    each augmented by its random numbers `draws` (m, 94): distorted, cropped, resampled by its
+    affine map, and its grey values changed last.  Outside is black.
 
     Raises ModelError "inputs-unplaced" if a kind needs more than pixels and `placing` lacks it.
     """
@@ -187,8 +187,8 @@ def _make_distortion(slice_draws: Tensor, ranges: Ranges) -> DistortImages | Non
 
 class StepReplay:
     """The training step for whole batches as a CUDA graph: the first steps are run as usual, then
-    one is recorded, and from then on replayed.  What changes between steps is copied to tensors that
-    the recording reads.
+    one is recorded, and from then on replayed.  What changes between steps is copied to tensors
+    that the recording reads.
 
     It keeps no reference to the `TrainStep`: a reference cycle would hold a finished trial's memory
     until garbage collection.
@@ -252,8 +252,8 @@ def autocast_in(precision: str, device: torch.device) -> torch.autocast:
 
 
 def weighted_cross_entropy(scores: Tensor, targets: Tensor, class_weights: Tensor) -> Tensor:
-    """() the mean over slices of the weighted cross-entropy -Σ_c w_c t_c log p_c, in nats, of scores
-    (m, k) against soft targets (m, k), with class weights w (k,).
+    """() the mean over slices of the weighted cross-entropy -Σ_c w_c t_c log p_c, in nats, of
+    scores (m, k) against soft targets (m, k), with class weights w (k,).
 
     The target of a slice that shows spine and chest is half of each.
     """

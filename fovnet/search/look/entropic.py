@@ -33,8 +33,8 @@ from fovnet.search.look.view import Choice, View
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 LogMeasure = Callable[[Floats, Floats, Floats], Floats]
-"""The logarithm (m,) of a measure of rows, from their mean and variance (m,), and drawn values (DRAWN_MINIMA,) of the
-lowest row."""
+"""The logarithm (m,) of a measure of rows, from their mean and variance (m,), and drawn values
+(DRAWN_MINIMA,) of the lowest row."""
 
 DRAWN_MINIMA = 16
 """Values of the lowest row that are drawn and averaged over."""

@@ -1,7 +1,10 @@
 """gp-ei, gp-pi, gp-lcb, gp-ts: the free row of best acquisition value under a Gaussian process,
 given its probability to train.
 
-    n  trials with a score       M  rows of the space       m  free rows       S  processes, one per theta
+    n  trials with a score
+    M  rows of the space
+    m  free rows
+    S  processes, one per theta
 """
 
 from __future__ import annotations
@@ -59,9 +62,9 @@ class Belief:
     best_value: float
 
     def expected_regret(self, is_free: NDArray[np.bool_]) -> float | None:
-        """Upper bound of the expected difference between the best known row and the lowest free
-        row of `is_free` (M,), in units of the score; 0 if none is free, None if the target uses only ranks.  Pending
-        rows count as known (`believe`): with many of them it is no upper bound.
+        """Upper bound of the expected difference between the best known row and the lowest free row
+        of `is_free` (M,), in units of the score; 0 if none is free, None if the target uses only
+        ranks.  Pending rows count as known (`believe`): with many of them it is no upper bound.
 
         The best known row is that of the lowest mean, not of the lowest score: with noise, the
         lowest of 50 scores is two standard deviations too low, and a search that relied on it

@@ -252,8 +252,8 @@ class Mesh:
 
 
 def refuse_neighbours(space: Space, polling: Polling) -> None:
-    """Raises ConfigError "config-invalid" unless the axes and levels that neighbours name are in the
-    space."""
+    """Raises ConfigError "config-invalid" unless the axes and levels that neighbours name are in
+    the space."""
     for rule in polling.neighbours:
         setting = f"search.neighbours.{rule.axis}"
         _levels_of_axis(space, rule.axis, "search.neighbours")

@@ -147,8 +147,8 @@ def _log_mass_ratio(
 def _best_drawn_value(
     good_estimate: Estimate, other_estimate: Estimate, rng: np.random.Generator
 ) -> float:
-    """The value, of DEFAULT_CANDIDATES drawn from the good trials' density, of greatest ratio of the two
-    densities."""
+    """The value, of DEFAULT_CANDIDATES drawn from the good trials' density, of greatest ratio of
+    the two densities."""
     drawn_values = good_estimate.draw(rng, DEFAULT_CANDIDATES)
     log_ratios = good_estimate.log_density(drawn_values) - other_estimate.log_density(drawn_values)
     return float(drawn_values[np.argmax(log_ratios)])
