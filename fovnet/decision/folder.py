@@ -37,6 +37,7 @@ from fovnet.volume.slices.stack import Slicing
 FACTS_FILE_NAME = "ensemble.json"
 RULE_FILE_NAME = "decision.json"
 WEIGHING_FILE_NAME = "weighing.json"
+# all but the networks
 PART_FILE_NAMES = (
     FACTS_FILE_NAME,
     RULE_FILE_NAME,
@@ -44,7 +45,7 @@ PART_FILE_NAMES = (
     novelty.NOVELTY_FILE_NAME,
     orientation.ORIENTATION_FILE_NAME,
     SUMS_FILE_NAME,
-)  # all but the networks
+)
 GREATEST_SETTING = 1e4  # millimetres or degrees, of a setting of the slices
 
 

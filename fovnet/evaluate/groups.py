@@ -264,9 +264,8 @@ def _presence_measures(
         stage="decided",
         regions=vocabulary.classes[:-1],
     )
-    counts_for_f1 = np.stack(
-        [is_true * is_predicted, is_true, is_predicted], axis=1
-    )  # (c, 3, k - 1)
+    # (c, 3, k - 1)
+    counts_for_f1 = np.stack([is_true * is_predicted, is_true, is_predicted], axis=1)
     weighted_f1 = resampling.measure_statistic(
         "presence_f1_weighted", counts_for_f1, _weighted_mean_f1, len(tallies), stage="decided"
     )

@@ -28,11 +28,8 @@ from fovnet.volume.volume import Images
 
 # the character set with the characters of any source and any region's name: DICOM PS3.3, C.12.1.1.2
 UTF_8 = "ISO_IR 192"
-REFERENCE_KEYWORDS = (
-    "SOPClassUID",
-    "StudyInstanceUID",
-    "SeriesInstanceUID",
-)  # beside the SOP Instance UID
+# beside the SOP Instance UID
+REFERENCE_KEYWORDS = ("SOPClassUID", "StudyInstanceUID", "SeriesInstanceUID")
 TAG_IN_TEXT = re.compile(r"\(([0-9A-Fa-f]{4}), ?([0-9A-Fa-f]{4})\)")
 
 
