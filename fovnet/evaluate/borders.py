@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from fovnet.decision.chain.spans import slice_edges
 from fovnet.decision.fitting.objective import has_side_region_alone
@@ -156,6 +155,8 @@ def _pair_heights(
 ) -> list[tuple[float | None, float | None]]:
     """Pairs (true, predicted) of least total distance; a height without a partner is paired with
     None."""
+    from scipy.optimize import linear_sum_assignment
+
     distances_mm = np.abs(
         np.subtract.outer(np.asarray(true_heights), np.asarray(predicted_heights))
     )

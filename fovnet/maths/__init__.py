@@ -5,6 +5,7 @@ Gaussian processes and searches:
     growing            the same, extended with every trial
     kernels            expected correlation by distance
     scales             lengthscales, composed of those of axes and of levels
+    ranks              of scores, ties by their mean
     warping            scores, transformed so that a huge loss does no harm
     slice_sampling     samples from a posterior with a normal prior
     acquisition        improvement, bounds

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 from scipy.linalg import cholesky
-from scipy.optimize import brentq
 from scipy.special import entr, erfcx, log_ndtr, logsumexp, ndtr
 
 from fovnet.maths.acquisition import LEAST_VARIANCE, LOG_SQRT_2PI, SQRT_HALF, SQRT_HALF_PI
@@ -43,6 +42,8 @@ def quartiles_of_the_lowest(mean: Floats, variance: Floats) -> tuple[float, floa
     """The three quartiles of the minimum of independent points; of more than MOST_SEPARATE_POINTS,
     neighbours of nearly the same mean and deviation count as equal, which moves the quartiles by
     less than a thousandth of their distance where posteriors overlap at all."""
+    from scipy.optimize import brentq
+
     deviation = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
     point_counts = np.ones(len(mean))
     if len(mean) > MOST_SEPARATE_POINTS:

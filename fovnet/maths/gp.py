@@ -22,7 +22,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
-from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
 from fovnet.maths.kernels import Kernel, matern52
@@ -104,6 +103,8 @@ def fit_theta(
     prior's centre; no randomness, so that a proposal can be replayed.  y is expected centred and of
     about unit variance.
     """
+    from scipy.optimize import minimize
+
     scales = scales or Scales.plain(X.shape[1])
     gaps = squared_gaps(X)
     scale_count = scales.share.shape[1]

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
+
+from fovnet.maths.ranks import mean_ranks
 
 Floats = NDArray[np.float64]
 MOST_SCORE_LEVELS = 1024
@@ -31,7 +32,7 @@ def roc_area(scores: Floats, is_positive: NDArray[np.bool_]) -> float:
     if not positive_count or not negative_count:
         return float("nan")
     return float(
-        (rankdata(scores)[is_positive].sum() - positive_count * (positive_count + 1) / 2)
+        (mean_ranks(scores)[is_positive].sum() - positive_count * (positive_count + 1) / 2)
         / (positive_count * negative_count)
     )
 
@@ -77,7 +78,7 @@ def count_pairs(
     which are numbered from 0."""
     levels, level_index = np.unique(scores, return_inverse=True)
     if len(levels) > MOST_SCORE_LEVELS:
-        level_index = ((rankdata(scores) - 1) * MOST_SCORE_LEVELS / len(scores)).astype(np.int64)
+        level_index = ((mean_ranks(scores) - 1) * MOST_SCORE_LEVELS / len(scores)).astype(np.int64)
     level_count = min(len(levels), MOST_SCORE_LEVELS)
     cell_of_observation = cluster_of_observation * level_count + level_index
     positive_counts, negative_counts = (

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 Floats = NDArray[np.float64]
@@ -46,6 +45,8 @@ def refit(
     σ (f,) are the weighted standard deviations of the features; a feature that is constant keeps
     its weights.
     """
+    from scipy.optimize import minimize
+
     deviations = np.sqrt(np.maximum(weights @ features**2 - (weights @ features) ** 2, 0.0))
     is_varying = deviations > 1e-6 * np.maximum(1.0, np.abs(features).max(axis=0))
     scaled_features = features[:, is_varying] / deviations[is_varying]

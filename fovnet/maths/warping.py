@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from fovnet.maths.ranks import mean_ranks
+
 Floats = NDArray[np.float64]
 
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
@@ -63,7 +65,7 @@ def rank_worse_half(scores: Floats) -> Target:
     better_spread = float(np.sqrt(np.mean(better_distances**2)))
     # if not, the better half is one value, and only ranks remain
     has_distances = better_spread > 0.0
-    quantiles = (_mean_ranks(scores) - 0.5) / len(scores)  # in (0, 1), above 1/2 for the worse half
+    quantiles = (mean_ranks(scores) - 0.5) / len(scores)  # in (0, 1), above 1/2 for the worse half
     warped_scores = (better_spread or 1.0) * ndtri(np.maximum(quantiles, 0.5))
     warped_scores[is_better] = better_distances
     return _standard_target(scores, warped_scores, 2 * scale if has_distances else None)
@@ -72,20 +74,13 @@ def rank_worse_half(scores: Floats) -> Target:
 def rank_all(scores: Floats) -> Target:
     """Ranks mapped to a normal distribution: invariant under any monotone rescaling of the loss.
     Ties share a rank."""
-    return _standard_target(scores, ndtri((_mean_ranks(scores) - 0.5) / len(scores)), None)
+    return _standard_target(scores, ndtri((mean_ranks(scores) - 0.5) / len(scores)), None)
 
 
 def keep_scores(scores: Floats) -> Target:
     """The scores themselves, centred and scaled."""
     scaled_distances, scale = _scale_below_half(scores / 2 - float(np.median(scores / 2)))
     return _standard_target(scores, scaled_distances, 2 * scale)
-
-
-def _mean_ranks(scores: Floats) -> Floats:
-    """1 for the lowest to n for the highest; ties share their mean rank.  Equal to
-    scipy.stats.rankdata, whose import takes 30 MB."""
-    _, group_of_score, count_by_group = np.unique(scores, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(count_by_group) - 0.5 * (count_by_group - 1.0))[group_of_score])
 
 
 def _scale_below_half(scores: Floats) -> tuple[Floats, float]:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares, nnls
 
 from fovnet.net.cost.columns import Columns, join_columns
 from fovnet.net.cost.predicted import DeviceSpeed, Floats, Work, predict_costs, priced_amounts
@@ -125,6 +124,8 @@ def _predict_seconds(device: DeviceSpeed, timings: Timings, *, with_steps: bool 
 
 def _fit_prices(term_amounts: Floats, measured_seconds: Floats) -> tuple[Floats, float]:
     """Prices (5,) and their remaining misfit."""
+    from scipy.optimize import least_squares, nnls
+
     term_shares = term_amounts / measured_seconds[:, None]
     # at price `price_scale` a term is the whole time of some training
     price_scale = 1.0 / np.maximum(term_shares.max(axis=0), 1e-300)

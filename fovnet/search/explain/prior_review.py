@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import kendalltau
 
 from fovnet.records import json_key
 from fovnet.search.look.guard import GuardVerdict, judge_prior, mean_prior_places
@@ -106,6 +105,8 @@ def _kendall_tau(
 ) -> float | None:
     """Kendall's τ, to four digits, of the places (M,) of the rows with a score and their scores;
     None if it is not defined, as of fewer than two different scores."""
+    from scipy.stats import kendalltau
+
     if len(set(score_by_row.values())) < 2:
         return None
     tau = kendalltau(place_by_row[list(score_by_row)], list(score_by_row.values())).statistic

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import kendalltau, rankdata
 
 from fovnet._version import __version__
 from fovnet.errors import SearchError
 from fovnet.machine.threads import one_thread
 from fovnet.maths.rankers import Batch, Ranker, train
 from fovnet.maths.ranking_losses import LOSSES, find_tie_starts, weigh_places
+from fovnet.maths.ranks import mean_ranks, mean_ranks_by_row
 from fovnet.search.look.hyperparameters import choose_fitted_indices
 from fovnet.search.prior import EarlierSearch, Prior, make_prior, make_support
 from fovnet.search.space import Axis, Space
@@ -206,6 +206,8 @@ def _held_out_facts(
 ) -> dict[str, Any]:
     """How networks that the other tasks taught order this one: Kendall's τ, and the place of its
     best row."""
+    from scipy.stats import kendalltau
+
     held_out_task = tasks[held_out_index]
     other_tasks = [*tasks[:held_out_index], *tasks[held_out_index + 1 :]]
     ranker = meta_train(
@@ -213,12 +215,12 @@ def _held_out_facts(
     )
     no_support = make_support(held_out_task.points[:0], held_out_task.tie_starts[:0])
     member_scores = ranker.scores(held_out_task.points, no_support)
-    mean_ranks = rankdata(-member_scores, axis=1).mean(axis=0)
-    tau = float(kendalltau(mean_ranks, held_out_task.tie_starts).statistic)
+    ranks = mean_ranks_by_row(-member_scores).mean(axis=0)
+    tau = float(kendalltau(ranks, held_out_task.tie_starts).statistic)
     return {
         "tau": round(tau, 4),
-        "place_of_best": int(rankdata(mean_ranks)[0]),
-        "of": len(mean_ranks),
+        "place_of_best": int(mean_ranks(ranks)[0]),
+        "of": len(ranks),
     }
 
 

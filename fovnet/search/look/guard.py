@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from fovnet.maths.gp import factorise, leave_one_out
 from fovnet.maths.kernels import KERNELS
+from fovnet.maths.ranks import mean_ranks_by_row
 from fovnet.maths.warping import TARGETS
 from fovnet.search.look.hyperparameters import fit_hyperparameters
 from fovnet.search.look.view import View
@@ -78,7 +78,7 @@ def mean_prior_places(prior: Prior, points: Floats) -> Floats:
     is known."""
     no_support = np.zeros((0, points.shape[1] + 1))
     member_scores = prior.ranker.scores(points, no_support).round(DECIMALS)
-    return np.asarray(rankdata(-member_scores, axis=1).mean(axis=0))
+    return np.asarray(mean_ranks_by_row(-member_scores).mean(axis=0))
 
 
 def count_misranked_pairs(prediction: Floats, losses: Floats) -> float:

@@ -22,11 +22,11 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from fovnet.maths.acquisition import log_expected_improvement
 from fovnet.maths.rankers import Batch, Ranker, train
 from fovnet.maths.ranking_losses import LOSSES, find_tie_starts, weigh_places
+from fovnet.maths.ranks import mean_ranks_by_row
 from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.gaussian import choose_by_expected_improvement
 from fovnet.search.look.guard import judge_prior
@@ -266,7 +266,7 @@ def _acquisition_name(view: View) -> str:
 
 def rank_scores(member_scores: Floats) -> Floats:
     """The place of each score (M, m) within its member's; ties share their mean place."""
-    return np.asarray(rankdata(-member_scores, axis=1))
+    return mean_ranks_by_row(-member_scores)
 
 
 Acquisition = Callable[[Floats, Floats, np.random.Generator], Floats]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from scipy.stats import binom
-
 from fovnet.report.content.wording import percent, percent_range
 from fovnet.search.explain.explanation import Explanation, Share
 from fovnet.words import several
@@ -68,6 +66,8 @@ def _why_no_forecast(explanation: Explanation) -> str:
 def _coverage_verdict(scores_inside: Share) -> str:
     """A clause on whether the count inside the band is improbably small or large for a coverage of
     BAND_COVERAGE: a one-sided binomial tail below REPORTED_TAIL_PROBABILITY."""
+    from scipy.stats import binom
+
     count = scores_inside.count
     total = scores_inside.total
     if binom.cdf(count, total, BAND_COVERAGE) < REPORTED_TAIL_PROBABILITY:
