@@ -1,11 +1,13 @@
 """A Gaussian process that is extended with every trial, evaluated at all M rows of a finite space.
 
-    rows   (n,)   the evaluated rows, in the order they came
-    cube   (M, D) the space on the unit cube
-    L      (n, n) lower Cholesky factor of K(rows, rows) + noise·I, grown by k rows in O(n²k); kept
-           by STRIP_ROWS rows, without the zeros
-    V      (n, M) L⁻¹ K(rows, all), grown by k rows in O(nkM); 274 MB for n = 1,000 and M = 34,300
-    mean = Vᵀ L⁻¹ y          variance = s2 - Σ V²
+    rows       (n,)    the evaluated rows, in the order they came
+    unit_cube  (M, D)  the space on the unit cube
+    L          (n, n)  lower Cholesky factor of K(rows, rows) + noise·I, grown by k rows in O(n²k);
+                       kept by STRIP_ROWS rows, without the zeros
+    V          (n, M)  L⁻¹ K(rows, all), grown by k rows in O(nkM); 274 MB for n = 1,000 and
+                       M = 34,300
+    mean               Vᵀ L⁻¹ y
+    variance           s2 - Σ V²
 
 The first `settled_count` rows are added in blocks of BLOCK_ROWS, as matrix products; each row after
 them singly, once. Where the blocks end follows from `settled_count` alone, so with one thread on

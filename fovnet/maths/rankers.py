@@ -88,10 +88,11 @@ class DeepSet:
 
 @dataclass(frozen=True, eq=False)
 class Ranker:
-    """The members, and what tells them the task; None: nothing does, and supports are ignored."""
+    """The members, and the deep set that tells them the task; None: nothing does, and supports are
+    ignored."""
 
     members: Layers
-    task: DeepSet | None = None
+    deep_set: DeepSet | None = None
 
     @classmethod
     def draw(
@@ -112,34 +113,34 @@ class Ranker:
     @property
     def parts(self) -> tuple[Layers, ...]:
         """All networks: the members, and those of the code."""
-        if self.task is None:
+        if self.deep_set is None:
             return (self.members,)
-        return self.members, self.task.point_network, self.task.code_network
+        return self.members, self.deep_set.point_network, self.deep_set.code_network
 
     def copy(self) -> Ranker:
         """The same networks, to be trained further."""
-        members, *task_networks = (
+        members, *set_networks = (
             Layers(network.widths, network.flat.copy()) for network in self.parts
         )
-        if not task_networks:
+        if not set_networks:
             return Ranker(members)
-        return Ranker(members, DeepSet(*task_networks))
+        return Ranker(members, DeepSet(*set_networks))
 
     def scores(self, x: Floats, support: Floats) -> Floats:
         """The scores (M, n) of points x (n, D), given a support (u, D + 1)."""
-        if self.task is None:
+        if self.deep_set is None:
             return score_points(self.members, x)
-        _, code_values = self.task.forward(support)
+        _, code_values = self.deep_set.forward(support)
         return score_points(self.members, _with_code(code_values[-1], x))
 
     def gradients(self, batch: Batch) -> list[Floats]:
         """Of each part, the gradient in its parameters; the code's is that of the mean of the
         members' losses."""
-        if self.task is None:
+        if self.deep_set is None:
             member_gradient, _ = self._backward(batch.points, batch.loss_gradient)
             return [member_gradient]
-        task_values = self.task.forward(batch.support)
-        _, code_values = task_values
+        set_values = self.deep_set.forward(batch.support)
+        _, code_values = set_values
         points = _with_code(code_values[-1], batch.points)
         member_gradient, layer_gradient = self._backward(points, batch.loss_gradient)
         first_weights, _ = self.members.views[0]
@@ -147,7 +148,7 @@ class Ranker:
         code_gradient = (
             layer_gradient.sum(axis=1, keepdims=True) @ code_weights.swapaxes(1, 2)
         ).mean(axis=0, keepdims=True)
-        return [member_gradient, *self.task.backward(task_values, code_gradient)]
+        return [member_gradient, *self.deep_set.backward(set_values, code_gradient)]
 
     def _backward(
         self, inputs: Floats, loss_gradient: Callable[[Floats], Floats]

@@ -91,7 +91,7 @@ def make_prior(
 ) -> Prior:
     """The prior of these parts, as it is read again from its file."""
     tensors: dict[str, NDArray[Any]] = {}
-    for name, layers in zip(_part_names(ranker.task is not None), ranker.parts, strict=True):
+    for name, layers in zip(_part_names(ranker.deep_set is not None), ranker.parts, strict=True):
         for i, (weights, biases) in enumerate(layers.views):
             tensors[f"{name}.{i}.weight"] = weights.copy()
             tensors[f"{name}.{i}.bias"] = biases.copy()

@@ -57,7 +57,7 @@ def prior(request):
 
 
 def test_the_same_sources_and_seed_give_the_same_bytes_and_another_seed_others(prior):
-    lessons = replace(SHORT, context=prior.ranker.task is not None)
+    lessons = replace(SHORT, context=prior.ranker.deep_set is not None)
     assert learn(SOURCES, SPACE.axes, lessons, 1).data == prior.data
     assert learn(SOURCES, SPACE.axes, lessons, 2).sha256 != prior.sha256
 

@@ -185,6 +185,7 @@ def _step_amounts(rows: Columns) -> Floats:
 
 
 def _work_of_one_step(rows: Columns) -> Work:
+    """The work of a single step of each row, without a validation."""
     zeros = repeat_number(0, len(rows))
     return Work(training_slices=rows.batch, validation_slices=zeros, epochs=zeros + 1)
 

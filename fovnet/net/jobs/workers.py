@@ -242,7 +242,7 @@ def _outcome_of_ending(
         seconds=slot_seconds,
         peak_memory_bytes=ending.peak_memory_bytes,
         device=device_name(device),
-        message=f"{ending.message}{_log_trace(job, proposal.slot, ending.traceback_text)}",
+        message=ending.message + _log_traceback(job, proposal.slot, ending.traceback_text),
         versions={
             "torch": torch.__version__,
             "numpy": np.__version__,
@@ -329,16 +329,16 @@ def _cause_of_death(worker: BaseProcess | None) -> str:
     return f"with status {worker.exitcode}"
 
 
-def _log_trace(job: TrainingJob, slot: int, trace: str) -> str:
+def _log_traceback(job: TrainingJob, slot: int, traceback_text: str) -> str:
     """Append the traceback to the slot's log; where it was written, as the end of a sentence, "" if
     there is none."""
-    if not trace:
+    if not traceback_text:
         return ""
     log_path = job.networks_folder.parent / "logs" / f"slot-{slot:04d}.txt"
     try:
         log_path.parent.mkdir(parents=True, exist_ok=True)
         with log_path.open("a", encoding="utf-8") as log:
-            log.write(f"{trace}\n")
+            log.write(f"{traceback_text}\n")
     except OSError as fault:
         return f" (its traceback could not be written: {fault.strerror})"
     return f" (traceback in {log_path.parent.name}/{log_path.name})"

@@ -93,7 +93,7 @@ class TrainStep:
         the host does not wait.  On CUDA whole batches replay the graph, others run eagerly.  Raises
         ModelError "inputs-unplaced" as `make_augmented_images`, and torch's errors if memory is short.
         """
-        if self._replay and len(rows) == self._replay.batch:
+        if self._replay and len(rows) == self._replay.batch_size:
             self._replay(self, rows, draws, learning_rate)
         else:
             self.set_learning_rate(learning_rate)
@@ -195,7 +195,7 @@ class StepReplay:
     """
 
     def __init__(self, optimiser: torch.optim.SGD, batch_size: int, device: torch.device) -> None:
-        self.batch = batch_size
+        self.batch_size = batch_size
         self.eager_steps = 0
         self.graph: torch.cuda.CUDAGraph | None = None
         self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]

@@ -160,7 +160,7 @@ def fit_ranker(
         if row_count > LONGEST_LIST:
             list_places = _draw_list_places(row_count, rng)
         support_places = list_places
-        if ranker.task is not None and len(list_places) >= FEWEST_TO_SPLIT:
+        if ranker.deep_set is not None and len(list_places) >= FEWEST_TO_SPLIT:
             support_places = _draw_support_places(list_places, rng)
             list_places = np.setdiff1d(list_places, support_places)
         return Batch(
