@@ -11,17 +11,15 @@ import base64
 import io
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
-from matplotlib.font_manager import findfont, get_font
-from matplotlib.text import Text
 
 from fovnet.records import replace_with
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
 
 MISSING_GLYPH_BOX = "\N{WHITE SQUARE}"
 INK, FAINT, ACCENT, WARN = "#22303c", "#8a97a3", "#0b5d8a", "#a3410b"
@@ -53,7 +51,28 @@ STYLE: Any = {
 def house_style() -> AbstractContextManager[None]:
     """A context in which figures are drawn with STYLE; matplotlib's settings are restored
     afterwards."""
+    import matplotlib
+
     return matplotlib.rc_context(STYLE)
+
+
+def blank_figure(width_inches: float, height_inches: float) -> Figure:
+    """An empty figure whose texts can be measured, as a PNG draws them."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width_inches, height_inches))
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def filled_box(
+    left: float, bottom: float, width: float, height: float, **options: Any
+) -> Rectangle:
+    """A rectangle, to be added to axes or to a legend; with more `options` of matplotlib."""
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((left, bottom), width, height, **options)
 
 
 def legend_above(axis: Any, columns: int, left: float = -0.02, **options: Any) -> None:
@@ -65,6 +84,8 @@ def legend_above(axis: Any, columns: int, left: float = -0.02, **options: Any) -
 def svg(figure: Figure) -> str:
     """The figure as SVG text without XML declaration, date or creator: the same figure gives the
     same text."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
     FigureCanvasSVG(figure)
     buffer = io.StringIO()
     with house_style():
@@ -88,6 +109,9 @@ def svg_uri(figure: Figure) -> str:
 def png(figure: Figure, dpi: int = 150) -> bytes:
     """The figure as the bytes of a PNG file.  Characters that its font lacks, such as Chinese in a
     file name, become boxes."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
+
     FigureCanvasAgg(figure)
     for text in figure.findobj(Text):
         if isinstance(text, Text):
@@ -101,6 +125,8 @@ def png(figure: Figure, dpi: int = 150) -> bytes:
 def drawable(text: str) -> str:
     """The text with a box for every character without a glyph in DejaVu Sans; HTML pages use the
     reader's fonts and do not need this."""
+    from matplotlib.font_manager import findfont, get_font
+
     glyph_by_character_code = get_font(findfont("DejaVu Sans")).get_charmap()
     box_by_missing_code = {
         ord(character): MISSING_GLYPH_BOX

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 QUALITY = 72
 
@@ -24,6 +23,8 @@ def jpeg(pixels: NDArray[np.uint8], quality: int = QUALITY, **options: Any) -> b
 
     options  of Pillow
     """
+    from PIL import Image
+
     buffer = io.BytesIO()
     picture = Image.fromarray(np.ascontiguousarray(pixels))
     picture.save(buffer, "JPEG", quality=quality, optimize=True, **options)

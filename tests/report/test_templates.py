@@ -19,7 +19,7 @@ from fovnet.report.figures.body_drawing import BodyDrawing
 from fovnet.report.figures.charts import charts, figures_of_chapters, figures_of_volumes
 from fovnet.report.pages import card
 from fovnet.report.pages.index_page import IndexPage, script_data, write_index
-from fovnet.report.pages.pour import template_environment
+from fovnet.report.pages.templating import template_environment
 from fovnet.report.pages.volume_page import VolumePage, write_volume_page
 
 PAGES = {

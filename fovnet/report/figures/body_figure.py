@@ -10,20 +10,29 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
-from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from fovnet.drawing.canvas import FAINT, INK, SOFT, WARN, house_style, readable_on
+from fovnet.drawing.canvas import (
+    FAINT,
+    INK,
+    SOFT,
+    WARN,
+    blank_figure,
+    filled_box,
+    house_style,
+    readable_on,
+)
 from fovnet.evaluate.cases import StoredSpan
 from fovnet.regions import Vocabulary
 from fovnet.report.figures.body import LEAST_TOLD_STRETCH, Body, PanelLimits, lanes_of
 from fovnet.report.figures.views import coronal_view
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 PANEL_INCHES = PanelLimits(tallest=6.4, widest=2.7, shortest=1.7, narrowest=0.9)
 """Of the coronal view."""
@@ -96,8 +105,7 @@ def volume_figure(
         legend_rows = _legend_row_count(body.vocabulary, figure_width)
         foot_inches = FOOT_INCHES + LEGEND_ROW_INCHES * (legend_rows - 1)
         heading_inches = TITLE_INCHES + LINE_INCHES * (len(message_lines) + len(note_lines))
-        figure = Figure(figsize=(figure_width, view_size.height + foot_inches + heading_inches))
-        FigureCanvasAgg(figure)
+        figure = blank_figure(figure_width, view_size.height + foot_inches + heading_inches)
         view_axis, curves_axis, bars_axis = _add_column_axes(
             figure, column_widths, view_size.height, foot_inches
         )
@@ -180,6 +188,8 @@ def _add_column_axes(
 def _draw_coronal(axis: Axes, body: Body, stretch: float) -> None:
     """The coronal view on a regular grid of heights, by the nearest slice: unevenly spaced slices
     are as tall as their spacing."""
+    from matplotlib.patheffects import withStroke
+
     slice_count = len(body.z_mm)
     half_line_mm = body.height_mm / (4 * slice_count)
     lines_mm = (
@@ -241,7 +251,7 @@ def _draw_legend(figure: Figure, vocabulary: Vocabulary, row_count: int) -> None
     """A legend of all classes at the foot, in `row_count` rows: a curve may belong to a region
     without a span."""
     colour_chips = [
-        Rectangle((0, 0), 1, 1, facecolor=vocabulary.colour(class_name), label=class_name)
+        filled_box(0, 0, 1, 1, facecolor=vocabulary.colour(class_name), label=class_name)
         for class_name in vocabulary.classes
     ]
     figure.legend(
@@ -287,7 +297,7 @@ def _draw_bars(
         lanes = lanes_of(spans, vocabulary)
         lane_width = BAR_WIDTH / lanes.lane_count
         axis.add_patch(  # taller than any volume
-            Rectangle((bar_left, -1e6), BAR_WIDTH, 2e6, facecolor="#f1f3f5", linewidth=0)
+            filled_box(bar_left, -1e6, BAR_WIDTH, 2e6, facecolor="#f1f3f5", linewidth=0)
         )
         for span, lane in zip(spans, lanes.lane_by_span, strict=True):
             _draw_span(
@@ -329,8 +339,9 @@ def _draw_span(
         rotation = 0
         name_points = NAME_POINTS * 1.1  # a little air above and below
     axis.add_patch(
-        Rectangle(
-            (box_left, span.from_mm),
+        filled_box(
+            box_left,
+            span.from_mm,
             box_width,
             height_mm,
             facecolor=colour,
@@ -359,8 +370,7 @@ def _empty_figure(title: str, message: str) -> Figure:
     figure_width = 6.4
     message_lines = _wrap_message(message or "no slices", figure_width)
     figure_height = 0.8 + LINE_INCHES * len(message_lines)
-    figure = Figure(figsize=(figure_width, figure_height))
-    FigureCanvasAgg(figure)
+    figure = blank_figure(figure_width, figure_height)
     figure.text(
         0.04,
         1 - 0.32 / figure_height,

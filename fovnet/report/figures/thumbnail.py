@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from fovnet.drawing.raster import jpeg
 from fovnet.records import replace_with
@@ -36,6 +35,8 @@ def draw_thumbnail(body: Body, unsure_regions: Collection[str]) -> Bytes:
 
     unsure_regions  those whose spans are dashed
     """
+    from PIL import Image
+
     pixels_per_mm = LONGEST_SIDE / max(body.height_mm, body.side_mm)
     view_height = max(round(body.height_mm * pixels_per_mm), SHORTEST_SIDE)
     view_width = max(round(body.side_mm * pixels_per_mm), SHORTEST_SIDE)

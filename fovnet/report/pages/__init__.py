@@ -1,6 +1,7 @@
 """What is written for readers: HTML from `templates/`, and beside it the same for programs.
 
-pour            the templates, and the report filled in
+templating      the templates of all pages
+pour            the report, filled in
 card            the model card
 facts           report.json, and the report's tables as TSV
 volume_page     the page of one predicted volume

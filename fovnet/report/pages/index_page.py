@@ -35,7 +35,7 @@ from fovnet.report.content.region_answers import (
     chips_of_statements,
 )
 from fovnet.report.content.wording import percent
-from fovnet.report.pages.pour import template_environment
+from fovnet.report.pages.templating import template_environment
 from fovnet.words import several
 
 ROWS_IN_HTML = 200

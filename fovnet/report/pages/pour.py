@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
 from glob import escape
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from fovnet.records import clear_unfinished, write_text
-from fovnet.report.content.cells import MeasuredText
 from fovnet.report.content.page import Page
 from fovnet.report.figures.charts import charts
-
-
-@cache
-def template_environment() -> Environment:
-    """The templates, compiled once."""
-    environment = Environment(
-        loader=PackageLoader("fovnet.report.pages", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,  # a renamed field raises, instead of leaving a gap in the page
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.tests["measured"] = lambda cell: isinstance(cell, MeasuredText)
-    return environment
+from fovnet.report.pages.templating import template_environment
 
 
 def pour(page: Page) -> str:

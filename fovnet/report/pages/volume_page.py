@@ -35,7 +35,7 @@ from fovnet.report.content.region_answers import (
 from fovnet.report.content.wording import DASH, minus, regions_text, whole_mm
 from fovnet.report.figures.body import Body
 from fovnet.report.figures.body_drawing import BodyDrawing, ProbabilityCurve, draw_body
-from fovnet.report.pages.pour import template_environment
+from fovnet.report.pages.templating import template_environment
 from fovnet.words import join_names, several
 
 MOST_SLICES = 64
