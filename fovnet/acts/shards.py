@@ -238,9 +238,8 @@ def merge_shards(folder: Path, ensemble: Ensemble, options: ShardSettings) -> Me
             )
         span_rows = (span for rows in rows_of_volumes for span in rows.spans)
         refused_volumes, unread_objects = answers_folder.find_failures(span_rows, series_found)
-        path_by_volume_id = {
-            rows.spans[0]["volume_id"]: rows.spans[0]["path"] for rows in rows_of_volumes
-        }
+        first_spans = (rows.spans[0] for rows in rows_of_volumes)
+        path_by_volume_id = {span["volume_id"]: span["path"] for span in first_spans}
         return MergeOutcome(
             volume_count=survey.volume_count,
             refused_count=len(refused_volumes),

@@ -187,8 +187,8 @@ def _read_layers(tensors: Mapping[str, NDArray[Any]], name: str) -> Layers:
     weight_shapes = [layer_weights.shape for layer_weights in weights]
     if not layer_count or len(weight_shapes[0]) != 3 or not weight_shapes[0][0]:
         raise ValueError(f"{name}: its layers have the shapes {weight_shapes}")
-    network_count = weight_shapes[0][0]
-    widths = (weight_shapes[0][1], *(layer_biases.shape[-1] for layer_biases in biases))
+    network_count, input_width, _ = weight_shapes[0]
+    widths = (input_width, *(layer_biases.shape[-1] for layer_biases in biases))
     expected_weight_shapes = [(network_count, *layer_widths) for layer_widths in pairwise(widths)]
     expected_bias_shapes = [(network_count, 1, output_width) for output_width in widths[1:]]
     if (

@@ -132,11 +132,11 @@ def _crop_pictures(pictures: Tensor, generator: torch.Generator) -> Tensor:
         centre = (half_body - half_size) * (2 * shift_draw - 1)
         axis_masks.append((pixel_positions - centre[:, None]).abs() <= half_size[:, None])
         axis_shifts.append(2 * centre / side)
-    cropped_pictures = pictures * (
-        axis_masks[0][:, None, :, None] & axis_masks[1][:, None, None, :]
-    )
+    row_mask, column_mask = axis_masks
+    row_shift, column_shift = axis_shifts
+    cropped_pictures = pictures * (row_mask[:, None, :, None] & column_mask[:, None, None, :])
     identity = torch.eye(2).expand(picture_count, 2, 2)
-    shift = torch.stack([axis_shifts[1], axis_shifts[0]], dim=1)[:, :, None]
+    shift = torch.stack([column_shift, row_shift], dim=1)[:, :, None]
     centred_crops = resample(cropped_pictures, torch.cat([identity, shift], dim=2))
     return torch.where((crop_chance < CROP_SHARE)[:, None, None, None], centred_crops, pictures)
 
