@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from nibabel import orientations
 from numpy.typing import NDArray
 from scipy import ndimage
 
@@ -74,6 +73,8 @@ def measure_tilt_deg(vox_to_ras: NDArray[np.float64]) -> float:
 def reorder_to_closest_ras(volume: Volume) -> Volume:
     """The volume with its axes permuted and flipped to the nearest RAS order; a view of the same
     voxels."""
+    from nibabel import orientations
+
     orientation = find_closest_axes(volume.vox_to_ras)
     vox_to_ras = volume.vox_to_ras @ orientations.inv_ornt_aff(orientation, volume.voxels.shape)  # type: ignore[no-untyped-call]
     # t + c·(n-1) rounds differently in each storage order
@@ -93,6 +94,8 @@ def find_closest_axes(vox_to_ras: NDArray[np.float64]) -> NDArray[np.float64]:
     At exactly 45° nibabel's result depends on which axis is stored first.  Here each axis is first
     given a positive sign and the three are sorted, so that equal grids get equal results.
     """
+    from nibabel import orientations
+
     directions = vox_to_ras[:3, :3] / np.linalg.norm(vox_to_ras[:3, :3], axis=0)
     directions = np.round(directions, 6) + 0.0  # float32 in a header has seven digits
     first_cosines = directions[np.argmax(directions != 0, axis=0), np.arange(3)]

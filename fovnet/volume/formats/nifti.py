@@ -14,7 +14,6 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import nibabel
 import numpy as np
 from numpy.typing import NDArray
 
@@ -80,12 +79,6 @@ SPM_MAP_DESCRIPTION = re.compile(
 VECTOR_INTENT = 1007
 HEADER_BYTES = 540  # of NIfTI-2, the longer one
 NIFTI1_HEADER_BYTES = 348
-HEADER_TYPES = {  # by whether it is NIfTI-2, and whether it is of a pair
-    (False, False): nibabel.nifti1.Nifti1Header,
-    (False, True): nibabel.nifti1.Nifti1PairHeader,
-    (True, False): nibabel.nifti2.Nifti2Header,
-    (True, True): nibabel.nifti2.Nifti2PairHeader,
-}
 REFUSAL_BY_TYPE = {  # data types other than one number of up to 64 bits
     1: ("volume-labels", "one bit a voxel, a mask", "Give the MR volume it was drawn on."),
     32: ("volume-complex", "complex (complex64)", "Take their magnitude first (numpy.abs)."),
@@ -188,6 +181,9 @@ def _partner_path(path: Path, suffix: str) -> Path:
 
 def _read_header(path: Path, header_bytes: bytes, is_pair: bool) -> Any:
     """nibabel's header, uncorrected; the byte order is inferred from the header length."""
+    from nibabel.nifti1 import Nifti1Header, Nifti1PairHeader
+    from nibabel.nifti2 import Nifti2Header, Nifti2PairHeader
+
     # 540, in either byte order
     is_nifti2 = header_bytes[:4] in (b"\x1c\x02\x00\x00", b"\x00\x00\x02\x1c")
     header_length = NIFTI1_HEADER_BYTES
@@ -199,7 +195,12 @@ def _read_header(path: Path, header_bytes: bytes, is_pair: bool) -> Any:
             f"{path}: {len(header_bytes)} bytes where a header of {header_length} was wanted. Copy it again from its "
             "origin.",
         )
-    header_type = HEADER_TYPES[is_nifti2, is_pair]
+    header_type = {
+        (False, False): Nifti1Header,
+        (False, True): Nifti1PairHeader,
+        (True, False): Nifti2Header,
+        (True, True): Nifti2PairHeader,
+    }[is_nifti2, is_pair]
     return header_type(header_bytes[:header_length], check=False)  # type: ignore[no-untyped-call]
 
 
@@ -256,13 +257,15 @@ def _qform_directions(header: Any) -> NDArray[np.float64]:
 
 def _refuse_non_intensities(path: Path, stored_header: Any) -> None:
     """Raises VolumeError if data type or intent are not possible for an MR volume."""
+    from nibabel.nifti1 import intent_codes
+
     _refuse_type(path, stored_header)
     intent_code = int(stored_header["intent_code"])
     if intent_code in REFUSAL_BY_INTENT:
         error_code, description = REFUSAL_BY_INTENT[intent_code]
         raise _refusal_of_non_intensities(path, error_code, f"{description} (intent {intent_code})")
     if intent_code in STATISTIC_INTENTS:
-        statistic_name = nibabel.nifti1.intent_codes.label[intent_code]
+        statistic_name = intent_codes.label[intent_code]
         raise _refusal_of_non_intensities(
             path, "volume-map", f"a statistic, {statistic_name} (intent {intent_code})"
         )

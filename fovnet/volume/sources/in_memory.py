@@ -10,15 +10,15 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import nibabel
 import numpy as np
-from nibabel.filebasedimages import ImageFileError
-from nibabel.spatialimages import HeaderDataError, SpatialImage
 from numpy.typing import ArrayLike, NDArray
 
 from fovnet.errors import VolumeError
+
+if TYPE_CHECKING:
+    from nibabel import Nifti1Image
 
 IN_MEMORY_NAME = "image"
 # as many contrasts or echoes stand first in an array of MONAI, TorchIO or nnU-Net
@@ -39,6 +39,10 @@ def write_temporary_file(volume: Any, affine: ArrayLike | None = None) -> Iterat
     "volume-format" for what is neither image nor array, "volume-shape" for channels that stand first, and
     "volume-type" for what NIfTI cannot hold.
     """
+    import nibabel
+    from nibabel.filebasedimages import ImageFileError
+    from nibabel.spatialimages import HeaderDataError, SpatialImage
+
     _refuse_channels_first(volume)
     with tempfile.TemporaryDirectory(prefix="fovnet-") as temporary_folder:
         path = Path(temporary_folder) / f"{IN_MEMORY_NAME}.nii"
@@ -55,8 +59,10 @@ def write_temporary_file(volume: Any, affine: ArrayLike | None = None) -> Iterat
         yield path
 
 
-def _image_of_array(array: Any, affine: ArrayLike | None) -> nibabel.Nifti1Image:
+def _image_of_array(array: Any, affine: ArrayLike | None) -> Nifti1Image:
     """The image of an array."""
+    import nibabel
+
     if not isinstance(array, np.ndarray):
         raise VolumeError("volume-format", f"{type(array).__name__}: not a volume; {WANTED_INPUT}.")
     if affine is None:
@@ -94,6 +100,8 @@ def _as_storable_type(array: NDArray[Any]) -> NDArray[Any]:
 def _refuse_channels_first(volume: Any) -> None:
     """Raises VolumeError "volume-format" for a tensor, with its array in words, and "volume-shape"
     for an array or image whose first axis seems to count channels."""
+    from nibabel.spatialimages import SpatialImage
+
     shape = tuple(getattr(volume, "shape", ()))
     channel_index = ""
     if _has_channels_first(shape):
