@@ -219,7 +219,7 @@ def measure_prediction(
         engine,
         quiet_turns[0].shape_in_words,
         quiet_turns[0].slice_count,
-        len(ensemble.members),
+        ensemble.engine.member_count,
         total_ms=sum(median_ms_by_stage[stage] for stage in STAGES),
         volumes_per_second=median(volume_rates),
         peak_mb=peak_mb_of_all,

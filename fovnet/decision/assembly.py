@@ -4,6 +4,7 @@ facts, into a new folder."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from shutil import rmtree
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 
 from fovnet.decision.calibrations import label_shares
 from fovnet.decision.folder import FACTS_FILE_NAME, PART_FILE_NAMES
+from fovnet.decision.networks import write_graph_part
 from fovnet.errors import ModelError
-from fovnet.net.family.facts import load_facts
+from fovnet.net.family.facts import load_facts, refuse_other_inputs
 from fovnet.net.training.class_weights import guessing_loss as guessing_loss_of_targets
 from fovnet.net.training.class_weights import inverse_class_weights
 from fovnet.records import checksum, write_json
@@ -49,7 +51,7 @@ def write_ensemble(
     inputs: Mapping[str, Any] | None = None,
     journal: str = "",
 ) -> Path:
-    """`folder/ensemble.json`, with each member's weights copied beside it.
+    """`folder/ensemble.json`, with each member's weights copied beside it, and their graph.
 
     members    facts of each (slot, score, configuration, ...), and under "weights" the file written
                by its training
@@ -91,7 +93,10 @@ def write_ensemble(
         }
     if subjects is not None:
         ensemble_facts["subjects"] = {split: list(marks) for split, marks in subjects.items()}
-    return write_json(folder / FACTS_FILE_NAME, ensemble_facts, settings=settings, seed=seed)
+    facts_path = write_json(folder / FACTS_FILE_NAME, ensemble_facts, settings=settings, seed=seed)
+    with suppress(ModelError):  # networks without a graph are computed by torch
+        write_graph_part(folder)
+    return facts_path
 
 
 def _replace_networks(
@@ -139,8 +144,6 @@ def _replace_networks(
 def _refuse_unusable_networks(networks: Sequence[Path], inputs: Mapping[str, Any] | None) -> None:
     """Raises ModelError for the first of a journal's networks that is missing or damaged, with the
     slot to repeat, or has other inputs."""
-    from fovnet.net.family.weights import refuse_other_inputs
-
     # all search methods, 0.6 s that no prediction needs
     from fovnet.search.journal import repeat_instruction
 

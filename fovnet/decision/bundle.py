@@ -23,8 +23,9 @@ from fovnet._version import __version__
 from fovnet.decision import novelty, orientation
 from fovnet.decision.answer import SPANS_TABLE_COLUMNS, SPANS_TABLE_NAME
 from fovnet.decision.ensemble import Ensemble, load_ensemble
-from fovnet.decision.folder import FACTS_FILE_NAME, RULE_FILE_NAME, ModelFolder
+from fovnet.decision.folder import FACTS_FILE_NAME, GRAPH_FILE_NAME, RULE_FILE_NAME, ModelFolder
 from fovnet.decision.model import Model
+from fovnet.decision.networks import load_members
 from fovnet.decision.parts import write_sums
 from fovnet.errors import ModelError
 from fovnet.own_files import find_path_answered_before, is_our_table, refuse_foreign
@@ -37,13 +38,13 @@ if TYPE_CHECKING:
     from fovnet.net.family.mixture import Mixture
 
 METADATA_SCHEMA_URL = "https://github.com/Project-MONAI/MONAI-extra-test-data/releases/download/0.8.1/meta_schema_20240725.json"
-REQUIRED_PACKAGES = ("nibabel", "safetensors", "scipy", "pydantic")
+REQUIRED_PACKAGES = ("nibabel", "safetensors", "scipy", "pydantic", "onnxruntime")
 
 
 def network(folder: str) -> nn.Module:
     """The ensemble in a folder as one network, on the CPU: images (n, c, 128, 128) to probabilities
     (n, k)."""
-    return _weighted_mixture(load_ensemble(Path(folder), "cpu")).eval()
+    return _weighted_mixture(load_ensemble(Path(folder), "cpu"), Path(folder)).eval()
 
 
 class Evaluator:
@@ -94,6 +95,7 @@ def write_bundle(model: Path, folder: Path) -> Path:
     ensemble = load_ensemble(model, "cpu")
     part_names = [
         FACTS_FILE_NAME,
+        GRAPH_FILE_NAME,
         RULE_FILE_NAME,
         novelty.NOVELTY_FILE_NAME,
         orientation.ORIENTATION_FILE_NAME,
@@ -107,7 +109,10 @@ def write_bundle(model: Path, folder: Path) -> Path:
         if stale_path.name not in present_names and stale_path.is_file():
             stale_path.unlink()
     write_sums(models_folder, present_names)
-    _write_plain_json(folder / "configs" / "metadata.json", _bundle_metadata(ensemble))
+    _write_plain_json(
+        folder / "configs" / "metadata.json",
+        _bundle_metadata(ensemble, _weighted_mixture(ensemble, model)),
+    )
     _write_plain_json(folder / "configs" / "inference.json", INFERENCE)
     write_text(folder / "docs" / "README.md", README.format(version=__version__))
     for path in (folder / "LICENSE", folder / "docs" / "license.txt"):
@@ -121,17 +126,17 @@ def _is_bundle_or_empty(folder: Path) -> bool:
     return (folder / "configs" / "metadata.json").is_file() or not any(folder.iterdir())
 
 
-def _weighted_mixture(ensemble: Ensemble) -> Mixture:
-    """The networks of an ensemble as one, weighted by its rule."""
+def _weighted_mixture(ensemble: Ensemble, folder: Path) -> Mixture:
+    """The networks of the ensemble in a folder as one, weighted by its rule."""
     from fovnet.net.family.mixture import Mixture
 
-    return Mixture(ensemble.members, ensemble.rule.member_weights(len(ensemble.members)).tolist())
+    members = load_members(ModelFolder(folder))
+    return Mixture(members, ensemble.rule.member_weights(len(members)).tolist())
 
 
-def _bundle_metadata(ensemble: Ensemble) -> dict[str, Any]:
+def _bundle_metadata(ensemble: Ensemble, mixture: Mixture) -> dict[str, Any]:
     """The metadata of the bundle of an ensemble, as MONAI's schema has them."""
     classes = ensemble.vocabulary.classes
-    mixture = _weighted_mixture(ensemble)
     tensor_format = {"dtype": "float32", "value_range": [0, 1], "is_patch_data": False}
     return {
         "schema": METADATA_SCHEMA_URL,
@@ -144,7 +149,7 @@ def _bundle_metadata(ensemble: Ensemble) -> dict[str, Any]:
         "required_packages_version": {name: metadata.version(name) for name in REQUIRED_PACKAGES}
         | {"fovnet": __version__},
         "task": "Which body regions an MRI volume shows, from which millimetre to which",
-        "description": f"{len(ensemble.members)} networks that give axial slices the probabilities "
+        "description": f"{ensemble.engine.member_count} networks that give axial slices the probabilities "
         f"of {', '.join(classes)}; fovnet turns "
         "those of a volume into regions with extents in scanner millimetres and a confidence",
         "authors": "the authors of fovnet",

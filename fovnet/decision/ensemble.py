@@ -4,23 +4,23 @@ from their outputs to spans.  On disk it is a model folder (`folder.py`)."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision import dark_slices, novelty, orientation
 from fovnet.decision.chain.margins import find_air
-from fovnet.decision.folder import FACTS_FILE_NAME, RULE_FILE_NAME, ModelFolder, NetworkFile
+from fovnet.decision.folder import FACTS_FILE_NAME, GRAPH_FILE_NAME, RULE_FILE_NAME, ModelFolder
 from fovnet.decision.judge import Judge, MemberOutputs
+from fovnet.decision.networks import load_engine, refuse_unusable_choice
 from fovnet.decision.novelty import REFERENCE_SLICES, NoveltyReference, fit_reference
 from fovnet.decision.orientation import Orientation
 from fovnet.decision.parts import (
     COPY_AGAIN,
-    GREATEST_NETWORK_BYTES,
     checked_part_path,
     refuse_altered,
     refuse_damage,
@@ -29,21 +29,14 @@ from fovnet.decision.parts import (
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.machine.threads import one_thread
-from fovnet.net.device import choose_device
 from fovnet.net.family.architecture import INPUTS_OF_THE_VOLUME
+from fovnet.net.inference.engines import TORCH, Engine
 from fovnet.records import checksum
 from fovnet.regions import Vocabulary
 from fovnet.results import SHIPPED_NETWORKS
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import SIDE_PIXELS
-from fovnet.volume.slices.stack import SliceStack, describe_slice_format
-
-# torch takes 1.2 s to import; reading the facts of an ensemble does not need it
-if TYPE_CHECKING:
-    import torch
-    from torch import nn
-
-    from fovnet.net.inference.engines import Engine
+from fovnet.volume.slices.stack import SliceStack
 
 # slices at a time: their features take 51 MB for ten members of five blocks of 256 filters
 SLICES_PER_PIECE = 1024
@@ -55,7 +48,7 @@ class Ensemble:
 
     slicing_settings  with which its slices are cut
     identity          changes when a file of it does
-    engine            what computes the members' outputs, not part of the identity; None: torch
+    engine            what computes the members' outputs, not part of the identity
     name              for people: of its run, or that it comes with the package, and which fovnet
                       made it
     """
@@ -63,19 +56,15 @@ class Ensemble:
     vocabulary: Vocabulary
     slicing_settings: Mapping[str, Any]
     rule: Rule
-    members: Sequence[nn.Module]
-    device: torch.device
+    engine: Engine
     identity: str
     novelty: NoveltyReference | None = None
-    engine: Engine | None = None
     orientation: Orientation | None = None
     name: str = ""
 
     @property
-    def engine_facts(self) -> dict[str, str] | None:
-        """Name and version of the engine; None if none was chosen."""
-        if self.engine is None:
-            return None
+    def engine_facts(self) -> dict[str, str]:
+        """Name and version of the engine."""
         return {"name": self.engine.name, "version": self.engine.version}
 
     @property
@@ -87,9 +76,7 @@ class Ensemble:
     def sees_the_volume(self) -> bool:
         """Whether the members' probabilities of a slice depend on the other slices of its
         volume."""
-        from fovnet.net.images.inputs import input_kinds_of
-
-        return not set(INPUTS_OF_THE_VOLUME).isdisjoint(input_kinds_of(self.members))
+        return not set(INPUTS_OF_THE_VOLUME).isdisjoint(self.engine.input_kinds)
 
     @one_thread()
     def compute_outputs(
@@ -106,20 +93,15 @@ class Ensemble:
         Raises ModelError "model-overflow" if they are not all finite numbers: finite weights may
         still be senseless.
         """
-        from fovnet.net.inference.member_outputs import compute_member_outputs
-
         rows = np.arange(len(pixels)) if rows is None else rows
         member_probabilities = []
         distance_pieces = []
         for piece_start in range(0, len(rows), SLICES_PER_PIECE):
-            probabilities, features = compute_member_outputs(
-                self.members,
+            probabilities, features = self.engine.compute_outputs(
                 pixels,
-                self.device,
-                _progress_of_piece(progress, piece_start, len(rows)),
                 rows[piece_start : piece_start + SLICES_PER_PIECE],
                 placing,
-                engine=self.engine,
+                _progress_of_piece(progress, piece_start, len(rows)),
             )
             _refuse_overflow("probabilities", probabilities)
             member_probabilities.append(probabilities)
@@ -182,7 +164,7 @@ class Ensemble:
         )
         placing = Placing(np.full(1, 400.0), np.zeros(1, dtype=np.int64), np.zeros(1))
         output_shape = self.compute_outputs(noise_slice, placing=placing).member_probabilities.shape
-        expected_shape = (len(self.members), 1, len(self.vocabulary.classes))
+        expected_shape = (self.engine.member_count, 1, len(self.vocabulary.classes))
         if output_shape != expected_shape:
             raise ModelError(
                 "weights-misfit",
@@ -205,14 +187,10 @@ class Ensemble:
     ) -> Ensemble:
         """The ensemble with a novelty reference, from at most REFERENCE_SLICES of the training
         slices `rows` (n,), drawn by the seed; their labels are `truth` (n, k)."""
-        from fovnet.net.inference.member_outputs import compute_member_outputs
-
         reference_positions = np.sort(
             np.random.default_rng(seed).permutation(len(rows))[:REFERENCE_SLICES]
         )
-        _, features = compute_member_outputs(
-            self.members, pixels, self.device, None, rows[reference_positions], placing
-        )
+        _, features = self.engine.compute_outputs(pixels, rows[reference_positions], placing)
         return replace(self, novelty=fit_reference(features, truth[reference_positions]))
 
 
@@ -234,7 +212,7 @@ def _progress_of_piece(
 
 
 def load_ensemble(
-    folder: Path, device: str = "auto", *, rule: Rule | None = None, engine: str = "torch"
+    folder: Path, device: str = "auto", *, rule: Rule | None = None, engine: str = TORCH
 ) -> Ensemble:
     """The ensemble in a folder, its networks ready on a device.
 
@@ -244,21 +222,15 @@ def load_ensemble(
     Raises ModelError if a part is missing, damaged or senseless, leads out of the folder, or is not
     the recorded one; if a network was trained for other classes, on slices of another format than
     those that will be cut for it, or with other inputs than the other members; and if the parts do
-    not work together on a slice of noise.
+    not work together on a slice of noise; and as `load_engine`.
     """
-    from fovnet.net.inference.engines import choose_engine
-
     model_folder = ModelFolder(folder)
-    facts = model_folder.facts  # a folder that is none is refused before a device is asked for
-    torch_device = choose_device(device)
+    model_folder.refuse_missing()  # a folder that is none is refused before a device is asked for
+    refuse_unusable_choice(engine, device)
     with refuse_damage(folder), np.errstate(over="ignore", invalid="ignore"):
-        ensemble = _load_parts(model_folder, torch_device, rule)
+        ensemble = _load_parts(model_folder, device, rule, engine)
         _refuse_unfit(folder, ensemble)
-    return replace(
-        ensemble,
-        engine=choose_engine(engine, ensemble.members, torch_device),
-        name=_name_of(folder, facts),
-    )
+    return ensemble
 
 
 def _name_of(folder: Path, facts: Mapping[str, Any]) -> str:
@@ -274,48 +246,52 @@ def _name_of(folder: Path, facts: Mapping[str, Any]) -> str:
     return f"{name}, made by fovnet {version}" if version else name
 
 
-def _load_parts(model_folder: ModelFolder, device: torch.device, rule: Rule | None) -> Ensemble:
-    """The ensemble of the parts of a folder, each checked by itself; no engine yet.  A `rule` is
-    used in place of the folder's."""
-    from fovnet.net.images.inputs import input_kinds_of
-
+def _load_parts(model_folder: ModelFolder, device: str, rule: Rule | None, engine: str) -> Ensemble:
+    """The ensemble of the parts of a folder, each checked by itself.  A `rule` is used in place of
+    the folder's."""
     vocabulary = model_folder.vocabulary
-    format_of_slices = describe_slice_format(model_folder.slicing)
-    members = [
-        _load_member(model_folder.path, file, device, vocabulary.classes, format_of_slices)
-        for file in model_folder.networks
-    ]
-    input_kinds_of(members)
+    member_count = len(model_folder.weight_files)
     has_tuning = rule is None and (model_folder.path / RULE_FILE_NAME).exists()
     tuning = model_folder.tuning if has_tuning else {}
     rule = rule or model_folder.rule
-    rule.refuse_unsound(model_folder.path / RULE_FILE_NAME, len(members), len(vocabulary.chain))
+    rule.refuse_unsound(model_folder.path / RULE_FILE_NAME, member_count, len(vocabulary.chain))
     refuse_not_finite(model_folder.path / FACTS_FILE_NAME, model_folder.facts)
     refuse_not_finite(model_folder.path / RULE_FILE_NAME, tuning)
     _refuse_missing_parts(model_folder, rule)
     # read first: a damaged one is refused as such, not as altered
     orientation_network = model_folder.orientation
-    checksum_by_part = {
-        part_name: checksum(path)
-        for part_name in (
-            FACTS_FILE_NAME,
-            RULE_FILE_NAME,
-            novelty.NOVELTY_FILE_NAME,
-            orientation.ORIENTATION_FILE_NAME,
-        )
-        if (path := checked_part_path(model_folder.path, part_name)).exists()
-    }
-    refuse_altered(model_folder.path, checksum_by_part | dict(model_folder.networks))
+    checksum_by_part = _checksums_of_parts(
+        model_folder,
+        FACTS_FILE_NAME,
+        RULE_FILE_NAME,
+        novelty.NOVELTY_FILE_NAME,
+        orientation.ORIENTATION_FILE_NAME,
+    )
+    refuse_altered(
+        model_folder.path,
+        checksum_by_part
+        | dict(model_folder.networks)
+        | _checksums_of_parts(model_folder, GRAPH_FILE_NAME),
+    )
     return Ensemble(
         vocabulary=vocabulary,
         slicing_settings=model_folder.facts["prepare"],
         rule=rule,
-        members=members,
-        device=device,
+        engine=load_engine(model_folder, device, engine),
         identity="".join(sha256[:16] for sha256 in checksum_by_part.values()),
         novelty=model_folder.novelty,
         orientation=orientation_network,
+        name=_name_of(model_folder.path, model_folder.facts),
     )
+
+
+def _checksums_of_parts(model_folder: ModelFolder, *part_names: str) -> dict[str, str]:
+    """{name: SHA-256} of these parts of a folder, without those that it does not have."""
+    return {
+        part_name: checksum(path)
+        for part_name in part_names
+        if (path := checked_part_path(model_folder.path, part_name)).exists()
+    }
 
 
 def _refuse_missing_parts(model_folder: ModelFolder, rule: Rule) -> None:
@@ -338,28 +314,6 @@ def _refuse_missing_parts(model_folder: ModelFolder, rule: Rule) -> None:
             f"{model_folder.path / novelty.NOVELTY_FILE_NAME}: without validation slices, but "
             f"{RULE_FILE_NAME} needs them; {COPY_AGAIN}",
         )
-
-
-def _load_member(
-    folder: Path,
-    network_file: NetworkFile,
-    device: torch.device,
-    classes: Sequence[str],
-    format_of_slices: Mapping[str, Any],
-) -> nn.Module:
-    """The network in a file, if it is the recorded one, of these classes and for slices of this
-    format."""
-    from fovnet.net.family.weights import load_network, refuse_other_inputs
-
-    path = checked_part_path(folder, network_file.name, GREATEST_NETWORK_BYTES)
-    if not path.exists() or checksum(path) != network_file.sha256:
-        raise ModelError(
-            "weights-damaged",
-            f"{path}: missing, or not the file recorded in {FACTS_FILE_NAME}; {COPY_AGAIN}",
-        )
-    network, training_facts = load_network(path, device)
-    refuse_other_inputs(path, training_facts, classes, format_of_slices)
-    return network
 
 
 def _refuse_unfit(folder: Path, ensemble: Ensemble) -> None:

@@ -2,6 +2,7 @@
 
     ensemble.json            facts: vocabulary, preparation of the slices, members
     member-<slot>.safetensors  the networks, one file each
+    networks.onnx            their graph, which reads the weights from these files
     decision.json            the rule, with the members' weights, and how it was tuned
     novelty.npz              the novelty reference
     orientation.safetensors  the network for the body's orientation
@@ -27,19 +28,29 @@ from fovnet.decision.judge import Judge
 from fovnet.decision.member_weights import Weighing
 from fovnet.decision.novelty import NoveltyReference
 from fovnet.decision.orientation import Orientation
-from fovnet.decision.parts import COPY_AGAIN, SUMS_FILE_NAME, read_facts, write_sums
+from fovnet.decision.parts import (
+    COPY_AGAIN,
+    GREATEST_NETWORK_BYTES,
+    SUMS_FILE_NAME,
+    checked_part_path,
+    read_facts,
+    write_sums,
+)
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
-from fovnet.records import write_json
+from fovnet.net.family.facts import load_facts, refuse_other_inputs
+from fovnet.records import checksum, write_json
 from fovnet.regions import Region, Vocabulary
-from fovnet.volume.slices.stack import Slicing
+from fovnet.volume.slices.stack import Slicing, describe_slice_format
 
 FACTS_FILE_NAME = "ensemble.json"
 RULE_FILE_NAME = "decision.json"
+GRAPH_FILE_NAME = "networks.onnx"
 WEIGHING_FILE_NAME = "weighing.json"
 # all but the networks
 PART_FILE_NAMES = (
     FACTS_FILE_NAME,
+    GRAPH_FILE_NAME,
     RULE_FILE_NAME,
     WEIGHING_FILE_NAME,
     novelty.NOVELTY_FILE_NAME,
@@ -111,6 +122,26 @@ class ModelFolder:
                 f"{self.path / FACTS_FILE_NAME}: it names no networks; {COPY_AGAIN}",
             )
         return networks
+
+    @cached_property
+    def weight_files(self) -> list[Path]:
+        """The files of its networks, in their order, each the recorded one, of the folder's classes
+        and for slices of its format.
+
+        Raises ModelError as `checked_part_path` and `refuse_other_inputs`, and "weights-damaged".
+        """
+        format_of_slices = describe_slice_format(self.slicing)
+        weight_files = []
+        for network in self.networks:
+            path = checked_part_path(self.path, network.name, GREATEST_NETWORK_BYTES)
+            if not path.exists() or checksum(path) != network.sha256:
+                raise ModelError(
+                    "weights-damaged",
+                    f"{path}: missing, or not the file recorded in {FACTS_FILE_NAME}; {COPY_AGAIN}",
+                )
+            refuse_other_inputs(path, load_facts(path), self.vocabulary.classes, format_of_slices)
+            weight_files.append(path)
+        return weight_files
 
     @cached_property
     def tuning(self) -> dict[str, Any]:

@@ -24,6 +24,7 @@ SUMS_FILE_NAME = "SHA256SUMS"
 GREATEST_PART_BYTES = 2**26  # of a part that is no network: the largest, novelty.npz, has 1 MB
 GREATEST_NETWORK_BYTES = 2**35  # the largest of the paper's space has 17 GB
 SUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
+SUM_CHARACTERS = 66  # of a checksum and what separates it from the name
 COPY_AGAIN = "copy the whole folder again"
 
 
@@ -82,6 +83,19 @@ def write_sums(folder: Path, names: Iterable[str]) -> Path:
         folder / SUMS_FILE_NAME,
         "".join(f"{checksum(folder / name)}  {name}\n" for name in sorted(names)),
     )
+
+
+def add_sum(folder: Path, name: str) -> None:
+    """Adds the line of a new file to `folder/SHA256SUMS`, in place of an earlier one of its name;
+    nothing where the folder has none."""
+    path = checked_part_path(folder, SUMS_FILE_NAME)
+    if not path.exists():
+        return
+    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = [line for line in lines if not line.endswith((f"  {name}", f" *{name}"))]
+    lines.append(f"{checksum(folder / name)}  {name}")
+    lines.sort(key=lambda line: line[SUM_CHARACTERS:])
+    write_text(path, "".join(f"{line}\n" for line in lines))
 
 
 def refuse_altered(folder: Path, sums_read: Mapping[str, str]) -> None:

@@ -21,14 +21,16 @@ from typing import Any
 from fovnet.config.files import load_settings, write_settings
 from fovnet.decision import novelty, orientation
 from fovnet.decision.ensemble import load_ensemble
-from fovnet.decision.folder import FACTS_FILE_NAME, RULE_FILE_NAME, ModelFolder
+from fovnet.decision.folder import FACTS_FILE_NAME, GRAPH_FILE_NAME, RULE_FILE_NAME, ModelFolder
 from fovnet.decision.parts import SUMS_FILE_NAME, write_sums
 from fovnet.errors import ModelError
+from fovnet.net.inference.engines import AUTO
 from fovnet.records import read_json, read_tsv, replace_with, write_json
 from fovnet.results import SHIPPED_NETWORKS, Results
 
 MODEL_CARD_FILE = "model-card.md"
 CONFIG_FILE = "config.yaml"
+OPTIONAL_PARTS = (GRAPH_FILE_NAME, orientation.ORIENTATION_FILE_NAME)
 GREATEST_SHIPPED_BYTES = 15_000_000
 SMALL_NUMBER = re.compile(r"\d{1,4}")
 """Ids that are small numbers are not searched for: they occur in any table."""
@@ -78,7 +80,7 @@ def export_run(results: Results, folder: Path) -> ShippedFolder:
                 "float16 and a compact space (configs/compact.yaml), and run it again",
             )
         _refuse_private_names(draft_path, _private_names(results))
-        member_count = len(load_ensemble(draft_path, "cpu").members)
+        member_count = load_ensemble(draft_path, "cpu", engine=AUTO).engine.member_count
         _replace_files(draft_path, folder)
     return ShippedFolder(folder, member_count, byte_count)
 
@@ -106,8 +108,11 @@ def _write_draft(results: Results, draft: Path) -> None:
     facts = ModelFolder(results.ensemble).facts
     tuning_facts = _tuning_facts(results.ensemble / RULE_FILE_NAME)
     paths = [results.ensemble / novelty.NOVELTY_FILE_NAME, results.folder / MODEL_CARD_FILE]
-    if (results.ensemble / orientation.ORIENTATION_FILE_NAME).exists():
-        paths.append(results.ensemble / orientation.ORIENTATION_FILE_NAME)
+    paths += [
+        results.ensemble / part_name
+        for part_name in OPTIONAL_PARTS
+        if (results.ensemble / part_name).exists()
+    ]
     paths += [results.ensemble / member["weights"] for member in facts["members"]]
     for path in paths:
         if not path.is_file():
@@ -200,7 +205,7 @@ def _replace_files(draft: Path, folder: Path) -> None:
         replace_with(folder / path.name, lambda file, content=content: file.write(content))  # type: ignore[misc]
     for stale_path in (
         *folder.glob("member-*.safetensors"),
-        folder / orientation.ORIENTATION_FILE_NAME,
+        *(folder / part_name for part_name in OPTIONAL_PARTS),
     ):
         if not (draft / stale_path.name).exists():
             stale_path.unlink(missing_ok=True)

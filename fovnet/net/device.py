@@ -3,13 +3,38 @@ for."""
 
 from __future__ import annotations
 
+import ctypes
 import platform
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fovnet.errors import ConfigError
 
 if TYPE_CHECKING:
     import torch
+
+CPU = "cpu"
+AMD_DEVICE = Path("/dev/kfd")
+
+
+def settle_device(name: str) -> str:
+    """The device a configuration names, as text: "cpu", "cuda" or "cuda:1".  torch is imported only
+    where a GPU is asked for or may be there.  Raises ConfigError as `choose_device`."""
+    if name == CPU or (name == "auto" and not may_have_gpu()):
+        return CPU
+    return str(choose_device(name))
+
+
+def may_have_gpu() -> bool:
+    """Whether this machine has the driver of a GPU that torch can use: CUDA's library, or the device
+    of AMD's.  Where it has, torch knows more."""
+    if AMD_DEVICE.exists():
+        return True
+    try:
+        ctypes.CDLL("nvcuda.dll" if platform.system() == "Windows" else "libcuda.so.1")
+    except OSError:
+        return False
+    return True
 
 
 def choose_device(name: str) -> torch.device:

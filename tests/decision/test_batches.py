@@ -774,11 +774,13 @@ from fovnet.decision.predict import predict_volumes
 from fovnet.decision.shipped import shipped_folder
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build_network
+from fovnet.net.inference.torch_engine import TorchEngine
 from fovnet.volume.sources.source import source_of
 small, tall = map(Path, sys.argv[1:])
 ensemble = load_ensemble(shipped_folder(), "cpu", engine="torch")
-wide = build_network(Architecture(1, 1, 7, 3, False, 7, "gap", inputs=ensemble.members[0].inputs)).eval()
-ensemble = replace(ensemble, members=[wide] * len(ensemble.members), engine=None, novelty=None)
+engine = ensemble.engine
+wide = build_network(Architecture(1, 1, 7, 3, False, 7, "gap", inputs=engine.input_kinds)).eval()
+ensemble = replace(ensemble, engine=TorchEngine([wide] * engine.member_count, engine.device), novelty=None)
 before, = predict_volumes([("before", source_of(small))], ensemble)
 used = 1024 * int(next(line for line in open("/proc/self/status") if line.startswith("VmSize")).split()[1])
 resource.setrlimit(resource.RLIMIT_AS, (used + 120 * 2**20,) * 2)

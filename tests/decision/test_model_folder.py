@@ -28,11 +28,12 @@ from fovnet.decision import novelty, orientation
 from fovnet.decision.checks import unlike_training
 from fovnet.decision.ensemble import Ensemble, load_ensemble
 from fovnet.decision.folder import FACTS_FILE_NAME, RULE_FILE_NAME, ModelFolder, save_rule, seal
+from fovnet.decision.networks import load_members
 from fovnet.decision.parts import GREATEST_NETWORK_BYTES, GREATEST_PART_BYTES, SUMS_FILE_NAME
 from fovnet.decision.predict import predict_volumes
 from fovnet.errors import ModelError
 from fovnet.maths.turns import VIEWS
-from fovnet.net.inference.engines import ENGINE_BY_NAME, list_installed_engines
+from fovnet.net.inference.torch_engine import TorchEngine
 from fovnet.records import checksum
 from fovnet.results import Results
 from fovnet.volume.slices.outlines import OUTLINE_SHAPE
@@ -476,21 +477,18 @@ class TestSums:
         assert load_ensemble(folder, "cpu").rule.sigma_mm == 9.0
 
 
-@pytest.mark.parametrize(
-    "engine", [name for name in ENGINE_BY_NAME if name in list_installed_engines()]
-)
 def test_networks_that_overflow_on_a_volume_refuse_it_and_the_next_is_answered(
-    folder: Path, tmp_path: Path, engine: str
+    folder: Path, tmp_path: Path
 ) -> None:
     """Finite weights, tried and found sound on noise, and a picture that they were not made for."""
     path = tmp_path / "body.nii"
     nibabel.save(nibabel.Nifti1Image(BODY.voxels, BODY.vox_to_ras), path)
     sound = load_ensemble(folder, "cpu")
-    spoilt = load_ensemble(folder, "cpu").members
+    spoilt = load_members(ModelFolder(folder))
     with torch.no_grad():
         for layer in (one for one in spoilt[0].modules() if isinstance(one, nn.Conv2d)):
             layer.weight.fill_(3e38)
-    made = replace(sound, members=spoilt, engine=ENGINE_BY_NAME[engine](spoilt))
+    made = replace(sound, engine=TorchEngine(spoilt, torch.device("cpu")))
     both = [("a", source_of(path)), ("b", source_of(path))]
     assert [one.answer.code_text for one in predict_volumes(both, made)] == ["model-overflow"] * 2
     assert [one.answer.status for one in predict_volumes([("a", source_of(path))], sound)] != [

@@ -15,6 +15,8 @@ import yaml
 from fovnet.bench.robustness import simulate_stranger, surround_with_noise
 from fovnet.decision import orientation, shipped
 from fovnet.decision.ensemble import load_ensemble
+from fovnet.decision.folder import ModelFolder
+from fovnet.decision.networks import load_members
 from fovnet.errors import ModelError
 from fovnet.net.family.weights import load_tensors, save_tensors
 from fovnet.net.training.precision import write_weights
@@ -150,7 +152,7 @@ def test_the_networks_of_this_clone_are_whole_small_and_ready() -> None:
     )
     assert sum(path.stat().st_size for path in folder.iterdir()) <= shipped.GREATEST_SHIPPED_BYTES
     facts = read_json(folder / "ensemble.json")
-    assert facts["precision"] == "float16" and len(load_ensemble(folder, "cpu").members) == len(
+    assert facts["precision"] == "float16" and load_ensemble(folder, "cpu").engine.member_count == len(
         facts["members"]
     )
 
@@ -213,7 +215,7 @@ def test_float16_rounds_to_the_nearest_and_keeps_counts_and_facts(
 
 
 def test_a_network_kept_in_half_is_computed_in_single_precision(finished: Path) -> None:
-    for member in load_ensemble(finished / "ensemble", "cpu").members:
+    for member in load_members(ModelFolder(finished / "ensemble")):
         assert {tensor.dtype for tensor in member.parameters()} == {torch.float32}
 
 

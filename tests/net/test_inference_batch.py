@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.model import build_network
+from fovnet.net.family.model import build_network, count_first_layer_numbers
 from fovnet.net.inference_batch import (
     FEWEST_SLICES,
     LARGEST_ACTIVATION_BYTES,
@@ -15,7 +15,7 @@ from fovnet.net.inference_batch import (
     inference_batch_size,
 )
 
-CPU, SIDE = torch.device("cpu"), 32
+SIDE = 32
 
 
 @pytest.mark.parametrize("stride", [1, 2])
@@ -38,7 +38,7 @@ def test_no_layer_answers_more_than_the_memory_meant_for_it(
         "fovnet.net.inference_batch.LARGEST_ACTIVATION_BYTES",
         least := LARGEST_ACTIVATION_BYTES // 16,
     )
-    together = inference_batch_size([net], SIDE**2, CPU)
+    together = inference_batch_size(count_first_layer_numbers([net], SIDE**2))
     assert FEWEST_SLICES <= together <= MOST_SLICES_BY_DEVICE["cpu"]
     assert together * max(answers) <= least or together == FEWEST_SLICES
     assert (together + 1) * max(answers) > least or together == MOST_SLICES_BY_DEVICE["cpu"]
@@ -49,5 +49,15 @@ def test_the_widest_network_decides() -> None:
         build_network(Architecture(1, 1, log2_filters, 3, False, classes=2, head="gap"))
         for log2_filters in (4, 7, 5)
     ]
-    assert [inference_batch_size([net], 128**2, CPU) for net in nets] == [128, 32, 128]
-    assert inference_batch_size(nets, 128**2, CPU) == 32
+    numbers = [count_first_layer_numbers([net], 128**2) for net in nets]
+    assert [inference_batch_size(count) for count in numbers] == [128, 32, 128]
+    assert inference_batch_size(count_first_layer_numbers(nets, 128**2)) == 32
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("separable", [False, True])
+def test_an_architecture_knows_the_numbers_of_its_networks_first_layer(
+    stride: int, separable: bool
+) -> None:
+    net = Architecture(2, 1, 3, 3, separable, classes=7, head="gap", stride=stride)
+    assert net.first_layer_numbers == count_first_layer_numbers([build_network(net)], net.side**2)

@@ -2,7 +2,7 @@
 
 They are timed alternately in one process on the same threads, so that other load on the machine
 affects them alike; the ratio is the median over the repeats.  Only the networks are timed, from
-images to probabilities and features.
+slices to probabilities and features.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 from rich.table import Table
 
 from fovnet.bench.throughput import draw_slices
@@ -25,11 +26,11 @@ from fovnet.cli import main
 from fovnet.cli.options import ModelFolder, PathOption, file_out, model_folder, table_of
 from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.decision.ensemble import Ensemble, load_ensemble
+from fovnet.decision.folder import ModelFolder as Model
+from fovnet.decision.networks import load_engine
 from fovnet.errors import CollectionError, ConfigError
 from fovnet.machine.cores import cores
-from fovnet.net.images.inputs import input_kinds_of, load_images
-from fovnet.net.inference.engines import Engine, choose_engine, list_installed_engines
-from fovnet.net.inference.member_outputs import Outputs, compute_outputs_in_parts
+from fovnet.net.inference.engines import Engine, list_installed_engines
 from fovnet.records import write_tsv
 from fovnet.volume.collection.pack import Pack, load_pack
 from fovnet.volume.slices.placing import Placing
@@ -95,18 +96,18 @@ def engine_times(
     load_seconds = {}
     for name in list_installed_engines():
         start_s = time.perf_counter()
-        engines[name] = choose_engine(name, ensemble.members, ensemble.device)
+        engines[name] = load_engine(Model(model), "cpu", name)
         load_seconds[name] = time.perf_counter() - start_s
     changes = dict.fromkeys(engines, Changes(None, None))
     if pack:
         changes = _count_changes(ensemble, engines, pack, most, progress)
     rows = []
     for batch in batches:
-        images = _load_images(pack, batch, input_kinds_of(ensemble.members))
+        slices = _choose_slices(pack, batch)
         # also the warm-up
-        outputs = {name: _compute_outputs(engine, images) for name, engine in engines.items()}
+        outputs = {name: engine.compute_outputs(*slices) for name, engine in engines.items()}
         clocks = {
-            name: partial(seconds_of, _compute_outputs, engine, images)
+            name: partial(seconds_of, engine.compute_outputs, *slices)
             for name, engine in engines.items()
         }
         seconds = time_in_turn(clocks, repeats)
@@ -133,32 +134,26 @@ def engine_times(
     return rows
 
 
-def _load_images(pack: Pack | None, batch: int, kinds: Sequence[str]) -> Any:
-    """(batch, c, 128, 128) on the CPU: slices of the pack, evenly spaced, or simulated ones of 400
-    mm, 3 mm apart, as one volume."""
-    import torch
+class Slices(NamedTuple):
+    """Pixels (n, 128, 128) uint8, the rows (batch,) of these to compute, and where all lie."""
 
-    cpu = torch.device("cpu")
+    pixels: NDArray[np.uint8]
+    rows: NDArray[np.int64]
+    placing: Placing
+
+
+def _choose_slices(pack: Pack | None, batch: int) -> Slices:
+    """Slices of the pack, evenly spaced, or simulated ones of 400 mm, 3 mm apart, as one volume."""
     if pack is not None:
-        return load_images(
-            pack.pixels,
-            np.linspace(0, len(pack.pixels) - 1, batch).astype(int),
-            kinds,
-            pack.placing,
-            cpu,
-        )
+        rows = np.linspace(0, len(pack.pixels) - 1, batch).astype(np.int64)
+        return Slices(pack.pixels, rows, pack.placing)
     pixels, _ = draw_slices(batch)
     placing = Placing(
         np.full(batch, 400.0),
         np.zeros(batch, dtype=np.int64),
         np.arange(batch, dtype=np.float64) * 3,
     )
-    return load_images(pixels, np.arange(batch), kinds, placing, cpu)
-
-
-def _compute_outputs(engine: Engine, images: Any) -> Outputs:
-    """The outputs for images, in parts side by side, as prediction computes them."""
-    return compute_outputs_in_parts(engine, images, lambda part: part, len(images))
+    return Slices(pixels, np.arange(batch), placing)
 
 
 def _count_changes(

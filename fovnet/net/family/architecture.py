@@ -123,6 +123,12 @@ class Architecture:
         return int(2**self.log2_filters)
 
     @property
+    def first_layer_numbers(self) -> int:
+        """The numbers that its first convolution gives for a slice."""
+        pixels_per_output = self.stride if self.separable else self.stride**2
+        return self.first_filters * self.side**2 // pixels_per_output
+
+    @property
     def filters_of_blocks(self) -> tuple[int, ...]:
         """(b,) channels of the convolutions of every block."""
         return tuple(

@@ -1,17 +1,55 @@
-"""The facts in a weights file.  Importing this imports no torch."""
+"""The facts in a weights file, and where its tensors lie.  Importing this imports no torch."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fovnet.errors import ModelError
+from fovnet.net.family.architecture import Architecture
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+class StoredTensor(NamedTuple):
+    """Where a tensor lies in a weights file: bytes from its beginning, little-endian.
+
+    type_name  as safetensors has it, "F16" or "F32"
+    """
+
+    file_name: str
+    type_name: str
+    shape: tuple[int, ...]
+    offset: int
+    byte_count: int
+
+
+def locate_tensors(path: Path) -> dict[str, StoredTensor]:
+    """Where each tensor of a safetensors file lies, by name.  Of a file that `load_facts` can read.
+
+    Source: the format's description, https://huggingface.co/docs/safetensors: the header's length
+    in 8 bytes, the header as JSON, the tensors.
+    """
+    with path.open("rb") as file:
+        header_bytes = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(header_bytes))
+    tensors = {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        start, end = entry["data_offsets"]
+        tensors[name] = StoredTensor(
+            file_name=path.name,
+            type_name=entry["dtype"],
+            shape=tuple(entry["shape"]),
+            offset=8 + header_bytes + start,
+            byte_count=end - start,
+        )
+    return tensors
 
 
 def load_facts(path: Path) -> dict[str, Any]:
@@ -19,6 +57,32 @@ def load_facts(path: Path) -> dict[str, Any]:
     `read_weights_file`."""
     _, facts = read_weights_file(path, "numpy", lambda _: {})
     return facts
+
+
+def read_architecture(path: Path, facts: Mapping[str, Any]) -> Architecture:
+    """The architecture in a weights file's facts.  Raises ModelError for an unknown one, such as its
+    head or inputs ("weights-unknown"), and for none ("weights-misfit")."""
+    try:
+        return Architecture(**facts["architecture"])
+    except ValueError as error:
+        raise unknown_weights_error(path, error) from None
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise misfit_error(path, error) from None
+
+
+def unknown_weights_error(path: Path, error: Exception) -> ModelError:
+    """The error of a network that this fovnet cannot build."""
+    return ModelError(
+        "weights-unknown",
+        f"{path}: {error}; another version of fovnet made it: use that, or search again",
+    )
+
+
+def misfit_error(path: Path, error: Exception) -> ModelError:
+    """The error of tensors that are not those of the architecture beside them."""
+    return ModelError(
+        "weights-misfit", f"{path}: the tensors do not fit the architecture beside them: {error}"
+    )
 
 
 def read_weights_file(
@@ -47,3 +111,34 @@ def read_weights_file(
             "weights-damaged",
             f"{weights_path}: not readable as safetensors ({error}); remove it and run the search again",
         ) from None
+
+
+def refuse_other_inputs(
+    path: Path, facts: Mapping[str, Any], classes: Sequence[str], slices: Mapping[str, Any]
+) -> None:
+    """Raise unless the network in `path` has these classes, in this order, and was trained on
+    slices of this format.
+
+    Raises ModelError ("weights-unmarked", "weights-other-classes", "weights-other-slices") with
+    what differs.
+    """
+    if not {"classes", "slices"} <= facts.keys():
+        raise ModelError(
+            "weights-unmarked",
+            f"{path}: does not name its classes or its slices; search again with this fovnet",
+        )
+    if list(facts["classes"]) != list(classes):
+        raise ModelError(
+            "weights-other-classes",
+            f"{path}: its classes are {', '.join(facts['classes'])}, not {', '.join(classes)}; "
+            "search again, or give its regions",
+        )
+    training_slices = facts["slices"]
+    for name in sorted(training_slices.keys() | slices.keys()):
+        if training_slices.get(name) != slices.get(name):
+            raise ModelError(
+                "weights-other-slices",
+                f"{path}: trained on slices with {name} = {training_slices.get(name)}, these have "
+                f"{slices.get(name)}; cut them in the same way, or search again on slices like "
+                "these",
+            )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from math import prod
 
 import torch
 import torch.nn.functional as F
@@ -106,6 +107,19 @@ class Residual(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(n, f, h, w), of x (n, channels, h, w)."""
         return self.branch(x).add_(self.shortcut(x))  # type: ignore[no-any-return]
+
+
+def count_first_layer_numbers(networks: Iterable[nn.Module], pixel_count: int) -> int:
+    """The numbers that the widest first convolution of these networks gives for a slice of so many
+    pixels."""
+    first_convolutions = [
+        next(layer for layer in network.modules() if isinstance(layer, nn.Conv2d))
+        for network in networks
+    ]
+    return max(
+        layer.out_channels * pixel_count // prod(int(stride) for stride in layer.stride)
+        for layer in first_convolutions
+    )
 
 
 def build_network(net: Architecture, generator: torch.Generator | None = None) -> Network:

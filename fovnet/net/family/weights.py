@@ -4,7 +4,7 @@ a file."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,13 @@ from torch import Tensor, nn
 
 from fovnet.errors import ModelError
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.facts import load_facts, read_weights_file
+from fovnet.net.family.facts import (
+    load_facts,
+    misfit_error,
+    read_architecture,
+    read_weights_file,
+    unknown_weights_error,
+)
 from fovnet.net.family.model import Network, build_network
 from fovnet.net.family.slice_only import slice_only_weights
 from fovnet.records import replace_with
@@ -97,47 +103,16 @@ def save_network(path: Path, model: nn.Module, net: Architecture, facts: Mapping
     return save_tensors(path, model.state_dict(), {"architecture": asdict(net), **facts})
 
 
-def refuse_other_inputs(
-    path: Path, facts: Mapping[str, Any], classes: Sequence[str], slices: Mapping[str, Any]
-) -> None:
-    """Raise unless the network in `path` has these classes, in this order, and was trained on
-    slices of this format.
-
-    Raises ModelError ("weights-unmarked", "weights-other-classes", "weights-other-slices") with
-    what differs.
-    """
-    if not {"classes", "slices"} <= facts.keys():
-        raise ModelError(
-            "weights-unmarked",
-            f"{path}: does not name its classes or its slices; search again with this fovnet",
-        )
-    if list(facts["classes"]) != list(classes):
-        raise ModelError(
-            "weights-other-classes",
-            f"{path}: its classes are {', '.join(facts['classes'])}, not {', '.join(classes)}; "
-            "search again, or give its regions",
-        )
-    training_slices = facts["slices"]
-    for name in sorted(training_slices.keys() | slices.keys()):
-        if training_slices.get(name) != slices.get(name):
-            raise ModelError(
-                "weights-other-slices",
-                f"{path}: trained on slices with {name} = {training_slices.get(name)}, these have "
-                f"{slices.get(name)}; cut them in the same way, or search again on slices like "
-                "these",
-            )
-
-
 def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, Any]]:
     """The network in a file, ready for inference on `device`, and its facts; with
     `slice_only_weights` if the facts say "alone".
 
-    Raises ModelError as `load_tensors`, for an unknown architecture, such as its head or inputs
-    ("weights-unknown"), and for tensors that do not fit it or are not finite ("weights-misfit").
+    Raises ModelError as `load_tensors` and `read_architecture`, and for tensors that do not fit the
+    architecture or are not finite ("weights-misfit").
     """
+    facts = load_facts(path)
+    architecture = read_architecture(path, facts)
     try:
-        facts = load_facts(path)
-        architecture = Architecture(**facts["architecture"])
         _refuse_other_size(path, architecture)
         tensors, _ = load_tensors(path)
         _refuse_no_numbers(path, tensors)
@@ -146,15 +121,9 @@ def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, A
         if facts.get("alone"):
             network.load_state_dict(slice_only_weights(network.state_dict()))
     except ValueError as error:
-        raise ModelError(
-            "weights-unknown",
-            f"{path}: {error}; another version of fovnet made it: use that, or search again",
-        ) from None
+        raise unknown_weights_error(path, error) from None
     except (KeyError, TypeError, AttributeError, RuntimeError, IndexError, RecursionError) as error:
-        raise ModelError(
-            "weights-misfit",
-            f"{path}: the tensors do not fit the architecture beside them: {error}",
-        ) from None
+        raise misfit_error(path, error) from None
     network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return network.to(device).eval(), facts  # channels last: twice as fast on a CPU
 

@@ -33,17 +33,19 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fovnet.errors import ModelError
 from fovnet.net.images.augment import crop_images, theta_in_crops
 from fovnet.net.images.resampling import interpolate_at, resample, sampling_grid
+from fovnet.net.images.unwarped import (
+    LARGEST_UNHALVED_RATIO,
+    MILLIMETRES_SIDE_MM,
+    common_input_kinds,
+    unplaced_error,
+)
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import SIDE_PIXELS
 from fovnet.volume.slices.sections import PIXEL_MM, Sections, make_sections_of_slices
 
-MILLIMETRES_SIDE_MM = 512.0  # of the square of the input "millimetres", 4 mm a pixel
 SECTION_SIDE_MM = PIXEL_MM * SIDE_PIXELS
-# slice pixels per 4 mm pixel; above it means of 2 x 2 are read: bilinear sampling would skip pixels
-LARGEST_UNHALVED_RATIO = 2.0
 
 
 @dataclass(frozen=True)
@@ -212,11 +214,7 @@ def _source_slices(
     if tuple(input_kinds) != ("slice",) and (
         placing is None or ("sections" in input_kinds and placing.sections is None)
     ):
-        raise ModelError(
-            "inputs-unplaced",
-            f"networks with the inputs {', '.join(input_kinds)} need the sizes and the positions of the "
-            "slices; give both",
-        )
+        raise unplaced_error(input_kinds)
     slices = scale_to_unit_range(pixels.index_select(0, rows))
     if placing is None or "neighbours" not in input_kinds:
         return slices
@@ -405,16 +403,5 @@ def copy_rows_to_device(
 
 
 def input_kinds_of(members: Sequence[nn.Module]) -> tuple[str, ...]:
-    """The kinds of inputs of all the networks.  Raises ModelError ("members-other-inputs") if they
-    differ."""
-    distinct_kinds = {getattr(member, "inputs", ("slice",)) for member in members}
-    if len(distinct_kinds) > 1:
-        kinds_in_words = " and ".join(
-            sorted(", ".join(member_kinds) for member_kinds in distinct_kinds)
-        )
-        raise ModelError(
-            "members-other-inputs",
-            f"the networks of the ensemble have different inputs, {kinds_in_words}; use the networks of "
-            "one search",
-        )
-    return distinct_kinds.pop() if distinct_kinds else ("slice",)
+    """The kinds of inputs of all the networks.  Raises ModelError as `common_input_kinds`."""
+    return common_input_kinds([getattr(member, "inputs", ("slice",)) for member in members])

@@ -9,39 +9,52 @@
 Built with the `onnx` package rather than traced: the networks have only a few kinds of layers, the
 graph has readable names, and no exporter is needed.  Each kind of layer has a function in the table
 DRAW_BY_LAYER_TYPE, from the name of the layer's input to the name of its output; for a container it
-calls those of its children.  Source: ONNX operators, opset 17 (onnx.ai).
+calls those of its children.  The file holds no weights: they are read from the weights' own files
+beside it, as external data, so that a model has them once.  Source: ONNX operators, opset 17, and
+external data (onnx.ai).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fovnet.errors import ModelError
+from fovnet.net.family.facts import StoredTensor, locate_tensors
 from fovnet.net.family.model import Residual
+from fovnet.net.family.weights import load_tensors
+from fovnet.net.inference.member_outputs import compute_image_outputs
+from fovnet.net.inference.onnx_engine import FEATURES, GRAPH_FACTS_KEY, IMAGES, PROBABILITIES
+from fovnet.net.inference.probe import Probe, make_probe_images
+from fovnet.records import checksum, replace_with
 from fovnet.volume.slices.resizing import SIDE_PIXELS
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
 
 OPSET = 17
-IMAGES = "images"
-PROBABILITIES = "probabilities"
-FEATURES = "features"
 MOST_WEIGHT_BYTES = 1_900_000_000  # of weights: the limit of protobuf is 2 GiB
 PICTURE_AXES = [2, 3]  # the axes of an image's rows and columns
 
 
 @dataclass
 class GraphDrawing:
-    """A graph under construction; `features` are the names of the features so far."""
+    """A graph under construction.
 
+    stored    where weights lie in files, by their names in the graph; all others are in the graph
+    features  the names of the features so far
+    """
+
+    stored: Mapping[str, StoredTensor] = field(default_factory=dict)
     nodes: list[NodeProto] = field(default_factory=list)
     weights: list[TensorProto] = field(default_factory=list)
     features: list[str] = field(default_factory=list)
@@ -55,19 +68,87 @@ class GraphDrawing:
         return name
 
     def keep(self, name: str, values: Tensor | NDArray[Any]) -> str:
-        """Add a constant array to the graph; its name."""
+        """Add a constant array to the graph, as float32; its name."""
         from onnx import numpy_helper
 
+        if name in self.stored:
+            return self._keep_stored(name, self.stored[name])
         if isinstance(values, Tensor):
             values = values.detach().float().cpu().numpy()
         self.weights.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
         return name
 
+    def _keep_stored(self, name: str, tensor: StoredTensor) -> str:
+        """Add a constant array that lies in a file; float16 becomes float32 when the graph is
+        loaded."""
+        from onnx import TensorProto
 
-def build_graph(networks: Sequence[nn.Module]) -> ModelProto:
+        weight = TensorProto(
+            name=name,
+            data_type=TensorProto.FLOAT,
+            dims=tensor.shape,
+            data_location=TensorProto.EXTERNAL,
+        )
+        for key, value in (
+            ("location", tensor.file_name),
+            ("offset", tensor.offset),
+            ("length", tensor.byte_count),
+        ):
+            weight.external_data.add(key=key, value=str(value))
+        self.weights.append(weight)
+        if tensor.type_name == "F32":
+            return name
+        weight.name = f"{name}.float16"
+        weight.data_type = TensorProto.FLOAT16
+        return self.add("Cast", weight.name, output=name, to=TensorProto.FLOAT)
+
+
+def write_graph(path: Path, networks: Sequence[nn.Module], weight_files: Sequence[Path]) -> Path:
+    """`path`, the graph of networks whose weights lie in files beside it; replaced atomically.
+
+    It records the SHA-256 of these files, and what torch gives on the probe's images.  Raises
+    ModelError as `build_graph`.
+    """
+    stored = {
+        f"member{member_index}.{name}": tensor
+        for member_index, (network, weight_file) in enumerate(
+            zip(networks, weight_files, strict=True)
+        )
+        for name, tensor in _stored_tensors(network, weight_file).items()
+    }
+    graph = build_graph(networks, stored)
+    images = torch.from_numpy(make_probe_images(_channel_count(networks)))
+    with torch.inference_mode():
+        probe = Probe(*compute_image_outputs(networks, images))
+    graph_facts = {
+        "weights": {weight_file.name: checksum(weight_file) for weight_file in weight_files},
+        "probe": probe.to_json(),
+    }
+    graph.metadata_props.add(key=GRAPH_FACTS_KEY, value=json.dumps(graph_facts))
+    content = graph.SerializeToString()
+    return replace_with(path, lambda file: file.write(content))
+
+
+def _stored_tensors(network: nn.Module, weight_file: Path) -> dict[str, StoredTensor]:
+    """The float tensors of a network that are as they lie in its file; those of a network that sees
+    the slice alone are not all."""
+    tensors_in_file, _ = load_tensors(weight_file)
+    locations = locate_tensors(weight_file)
+    return {
+        name: locations[name]
+        for name, values in network.state_dict().items()
+        if locations[name].type_name in ("F16", "F32")
+        and torch.equal(values.float(), tensors_in_file[name].float())
+    }
+
+
+def build_graph(
+    networks: Sequence[nn.Module], stored: Mapping[str, StoredTensor] | None = None
+) -> ModelProto:
     """images (n, c, 128, 128) float32 in [0, 1] to probabilities (p, n, k) and features (n, f), as
     `fovnet.net.inference.member_outputs` defines them.
 
+    stored  weights that lie in files, by their names in the graph: they are not copied into it
     One graph for all: ten sessions would each have their own threads, and copy the images ten
     times. Raises ModelError: "graph-layer" for a layer that cannot be expressed, "graph-inputs" if
     the networks have different numbers of channels, "graph-too-large" if their weights exceed the
@@ -75,9 +156,9 @@ def build_graph(networks: Sequence[nn.Module]) -> ModelProto:
     """
     from onnx import TensorProto, helper
 
-    _refuse_too_large(networks)
+    drawing = GraphDrawing(stored or {})
+    _refuse_too_large(networks, drawing.stored)
     channel_count = _channel_count(networks)
-    drawing = GraphDrawing()
     first_axis_name = drawing.keep("first_axis", np.array([0], dtype=np.int64))
     probability_names = []
     for member_index, network in enumerate(networks):
@@ -95,10 +176,13 @@ def build_graph(networks: Sequence[nn.Module]) -> ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
 
 
-def _refuse_too_large(networks: Sequence[nn.Module]) -> None:
-    """Raises ModelError "graph-too-large" if the networks' weights exceed MOST_WEIGHT_BYTES."""
+def _refuse_too_large(networks: Sequence[nn.Module], stored: Mapping[str, StoredTensor]) -> None:
+    """Raise ModelError "graph-too-large" if the weights in the graph exceed MOST_WEIGHT_BYTES."""
     weight_bytes = sum(
-        weight.numel() * 4 for network in networks for weight in network.parameters()
+        4 * weight.numel()
+        for member_index, network in enumerate(networks)
+        for name, weight in network.named_parameters()
+        if f"member{member_index}.{name}" not in stored
     )
     if weight_bytes > MOST_WEIGHT_BYTES:
         raise ModelError(

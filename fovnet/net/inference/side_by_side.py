@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from fovnet.machine.cores import cores
 
@@ -25,28 +24,26 @@ little for the last part."""
 
 
 def run_side_by_side(
-    run_job: Callable[[Job], Result], jobs: Sequence[Job], most_threads: int
+    function: Callable[[Job], Result],
+    arguments: Sequence[Job],
+    most_threads: int,
+    begin_thread: Callable[[], None] | None = None,
 ) -> list[Result]:
-    """The result of each job, in their order, by as many threads as there are `cores`, at most
-    `most_threads`; in each, torch uses one thread.
+    """The results for all arguments, in their order, by as many threads as there are `cores`, at
+    most `most_threads`; each calls `begin_thread` first.
 
     The threads end with the call, so that a process forked between two calls is not left waiting
     for threads that it does not have.
     """
-    threads_before = torch.get_num_threads()
-    worker_count = max(1, min(cores(), len(jobs), most_threads))
-    try:
-        with ThreadPoolExecutor(
-            worker_count, initializer=torch.set_num_threads, initargs=(1,)
-        ) as executor:
-            return list(executor.map(run_job, jobs))
-    finally:
-        # the number is each thread's own, but a new thread begins with the one last set anywhere
-        torch.set_num_threads(threads_before)
+    worker_count = max(1, min(cores(), len(arguments), most_threads))
+    with ThreadPoolExecutor(worker_count, initializer=begin_thread) as executor:
+        return list(executor.map(function, arguments))
 
 
-def split_rows(rows: Tensor) -> Sequence[Tensor]:
-    """n rows in parts of FEWEST_ROWS_PER_PART or a few more, an even number of parts; all in one
-    part of fewer than twice as many. The parts depend on n alone, not on the number of threads, as
-    the last bit of an output may depend on the size of its part."""
-    return torch.tensor_split(rows, max(1, len(rows) // (2 * FEWEST_ROWS_PER_PART) * 2))
+def split_rows(row_count: int) -> list[slice]:
+    """The parts of so many rows: of FEWEST_ROWS_PER_PART or a few more, an even number of them; all
+    in one where there are fewer than two parts. The parts depend on the number alone, not on that of
+    threads, as the last bit of an output may depend on the size of its part."""
+    part_count = max(1, row_count // (2 * FEWEST_ROWS_PER_PART) * 2)
+    parts = np.array_split(np.arange(row_count), part_count)
+    return [slice(int(part[0]), int(part[-1]) + 1) for part in parts]

@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.model import Network, build_network
+from fovnet.net.family.model import Network, build_network, count_first_layer_numbers
 from fovnet.net.family.weights import save_network
 from fovnet.net.faults import end_of_fault
 from fovnet.net.images.augment import draw_augmentation
@@ -347,7 +347,8 @@ def measure_validation_loss(
     model.eval()
     loss_sum = torch.zeros((), dtype=torch.float64, device=data.device)
     with torch.inference_mode(), autocast_in(precision, data.device):
-        batch_size = inference_batch_size([model], data.slices[0].numel(), data.device)
+        numbers_per_slice = count_first_layer_numbers([model], data.slices[0].numel())
+        batch_size = inference_batch_size(numbers_per_slice, data.device.type)
         for rows in torch.split(data.validation_rows, batch_size):
             scores = model(make_images(data.slices, rows, model.inputs, data.placing)).float()
             loss = weighted_cross_entropy(scores, data.targets.index_select(0, rows), class_weights)

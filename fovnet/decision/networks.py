@@ -1,0 +1,112 @@
+"""The networks of a model folder, ready to compute.
+
+On a CPU their graph is used, which needs no torch, where the folder has one that can be used; else
+torch, which is then imported.
+"""
+
+from __future__ import annotations
+
+import logging
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fovnet.decision.folder import GRAPH_FILE_NAME, ModelFolder
+from fovnet.decision.parts import add_sum, checked_part_path
+from fovnet.errors import ConfigError, ModelError
+from fovnet.net.device import CPU, choose_device, settle_device
+from fovnet.net.family.facts import load_facts, read_architecture
+from fovnet.net.inference.engines import ONNX, TORCH, Engine, refuse_unknown_engine
+from fovnet.net.inference.onnx_engine import OnnxEngine
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from fovnet.net.inference.torch_engine import TorchEngine
+
+FAULTS_OF_GRAPHS = (
+    "graph-missing",
+    "graph-unusable",
+    "graph-of-others",
+    "engine-missing",
+    "engine-failed",
+    "engine-differs",
+)
+"""Codes of what torch does without."""
+LOGGER = logging.getLogger("fovnet")
+
+
+def refuse_unusable_choice(engine_name: str, device: str) -> None:
+    """Raise ConfigError for an unknown engine ("engine-unknown"), an unknown or missing device, and
+    an engine that cannot use it ("engine-device")."""
+    refuse_unknown_engine(engine_name)
+    device_name = settle_device(device)
+    if engine_name == ONNX and device_name != CPU:
+        raise ConfigError(
+            "engine-device",
+            f"engine {ONNX} computes on the CPU, but the device is {device_name}; use --device cpu, or "
+            "torch",
+        )
+
+
+def load_engine(model_folder: ModelFolder, device: str, engine_name: str) -> Engine:
+    """The networks of a folder in the engine of that name, or in the fastest that can be used
+    ("auto"): a warning says why it is torch on a CPU.
+
+    Raises as `refuse_unusable_choice` and `load_members`, and ModelError as `OnnxEngine` where its
+    engine is asked for or torch is not installed.
+    """
+    refuse_unusable_choice(engine_name, device)
+    if engine_name == TORCH or settle_device(device) != CPU:
+        return load_torch_engine(model_folder, device)
+    try:
+        return _load_onnx_engine(model_folder)
+    except ModelError as fault:
+        if engine_name == ONNX or fault.code not in FAULTS_OF_GRAPHS or not find_spec("torch"):
+            raise
+        LOGGER.warning("torch computes, which takes longer to start: %s", fault.sentence)
+    return load_torch_engine(model_folder, device)
+
+
+def load_torch_engine(model_folder: ModelFolder, device: str = CPU) -> TorchEngine:
+    """The networks of a folder in the engine torch.  Raises as `load_members`, and ConfigError as
+    `choose_device`."""
+    from fovnet.net.inference.torch_engine import TorchEngine
+
+    return TorchEngine(load_members(model_folder, device), choose_device(device))
+
+
+def load_members(model_folder: ModelFolder, device: str = CPU) -> list[nn.Module]:
+    """The networks of a folder as torch modules, in their order.  Raises ModelError as
+    `ModelFolder.weight_files`, and for those that cannot be built ("weights-unknown", "weights-misfit")."""
+    from fovnet.net.family.weights import load_network
+
+    torch_device = choose_device(device)
+    return [load_network(path, torch_device)[0] for path in model_folder.weight_files]
+
+
+def write_graph_part(folder: Path) -> Path:
+    """`folder/networks.onnx`, the graph of its networks, with its line in SHA256SUMS where the folder
+    has that file.
+
+    Raises ModelError as `load_members`, and "graph-layer" or "graph-inputs" for networks that have
+    no graph.
+    """
+    from fovnet.net.inference.graph import write_graph
+
+    model_folder = ModelFolder(folder)
+    path = write_graph(
+        folder / GRAPH_FILE_NAME, load_members(model_folder), model_folder.weight_files
+    )
+    add_sum(folder, GRAPH_FILE_NAME)
+    return path
+
+
+def _load_onnx_engine(model_folder: ModelFolder) -> OnnxEngine:
+    """The networks of a folder by their graph.  Raises as `OnnxEngine` and
+    `ModelFolder.weight_files`."""
+    return OnnxEngine(
+        checked_part_path(model_folder.path, GRAPH_FILE_NAME),
+        [read_architecture(path, load_facts(path)) for path in model_folder.weight_files],
+        dict(model_folder.networks),
+    )
