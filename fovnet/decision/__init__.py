@@ -6,6 +6,7 @@
     scored_slices     those of a sliced collection
     ensemble          the networks with their rule
     folder            the model folder on disk, each part read once
+    networks          its networks, ready to compute
     assembly          a new ensemble from the trials of a search
     judge             an answer from their outputs
     chain             the order of the body, decoded: spans, borders, confidences

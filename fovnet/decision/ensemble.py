@@ -3,6 +3,7 @@ from their outputs to spans.  On disk it is a model folder (`folder.py`)."""
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -38,6 +39,7 @@ from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import SIDE_PIXELS
 from fovnet.volume.slices.stack import SliceStack
 
+LOGGER = logging.getLogger("fovnet")
 # slices at a time: their features take 51 MB for ten members of five blocks of 256 filters
 SLICES_PER_PIECE = 1024
 
@@ -219,6 +221,7 @@ def load_ensemble(
     rule    used instead of decision.json, which does not exist before tuning
     engine  what computes the outputs, a name of `fovnet.net.inference.engines`; training and tuning
             always use torch
+    A warning says why torch computes where "auto" would have taken the graph.
     Raises ModelError if a part is missing, damaged or senseless, leads out of the folder, or is not
     the recorded one; if a network was trained for other classes, on slices of another format than
     those that will be cut for it, or with other inputs than the other members; and if the parts do
@@ -228,8 +231,13 @@ def load_ensemble(
     model_folder.refuse_missing()  # a folder that is none is refused before a device is asked for
     refuse_unusable_choice(engine, device)
     with refuse_damage(folder), np.errstate(over="ignore", invalid="ignore"):
-        ensemble = _load_parts(model_folder, device, rule, engine)
+        chosen_engine = load_engine(model_folder, device, engine)
+        ensemble = _load_parts(model_folder, chosen_engine.engine, rule)
         _refuse_unfit(folder, ensemble)
+    if chosen_engine.why_not_graph:
+        LOGGER.warning(
+            "torch computes, which takes longer to start: %s", chosen_engine.why_not_graph
+        )
     return ensemble
 
 
@@ -246,15 +254,16 @@ def _name_of(folder: Path, facts: Mapping[str, Any]) -> str:
     return f"{name}, made by fovnet {version}" if version else name
 
 
-def _load_parts(model_folder: ModelFolder, device: str, rule: Rule | None, engine: str) -> Ensemble:
+def _load_parts(model_folder: ModelFolder, engine: Engine, rule: Rule | None) -> Ensemble:
     """The ensemble of the parts of a folder, each checked by itself.  A `rule` is used in place of
     the folder's."""
     vocabulary = model_folder.vocabulary
-    member_count = len(model_folder.weight_files)
     has_tuning = rule is None and (model_folder.path / RULE_FILE_NAME).exists()
     tuning = model_folder.tuning if has_tuning else {}
     rule = rule or model_folder.rule
-    rule.refuse_unsound(model_folder.path / RULE_FILE_NAME, member_count, len(vocabulary.chain))
+    rule.refuse_unsound(
+        model_folder.path / RULE_FILE_NAME, engine.member_count, len(vocabulary.chain)
+    )
     refuse_not_finite(model_folder.path / FACTS_FILE_NAME, model_folder.facts)
     refuse_not_finite(model_folder.path / RULE_FILE_NAME, tuning)
     _refuse_missing_parts(model_folder, rule)
@@ -277,7 +286,7 @@ def _load_parts(model_folder: ModelFolder, device: str, rule: Rule | None, engin
         vocabulary=vocabulary,
         slicing_settings=model_folder.facts["prepare"],
         rule=rule,
-        engine=load_engine(model_folder, device, engine),
+        engine=engine,
         identity="".join(sha256[:16] for sha256 in checksum_by_part.values()),
         novelty=model_folder.novelty,
         orientation=orientation_network,

@@ -6,10 +6,9 @@ torch, which is then imported.
 
 from __future__ import annotations
 
-import logging
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fovnet.decision.folder import GRAPH_FILE_NAME, ModelFolder
 from fovnet.decision.parts import add_sum, checked_part_path
@@ -33,7 +32,6 @@ FAULTS_OF_GRAPHS = (
     "engine-differs",
 )
 """Codes of what torch does without."""
-LOGGER = logging.getLogger("fovnet")
 
 
 def refuse_unusable_choice(engine_name: str, device: str) -> None:
@@ -49,23 +47,29 @@ def refuse_unusable_choice(engine_name: str, device: str) -> None:
         )
 
 
-def load_engine(model_folder: ModelFolder, device: str, engine_name: str) -> Engine:
+class ChosenEngine(NamedTuple):
+    """An engine, and why it is not the faster one; empty where nothing is to be said."""
+
+    engine: Engine
+    why_not_graph: str = ""
+
+
+def load_engine(model_folder: ModelFolder, device: str, engine_name: str) -> ChosenEngine:
     """The networks of a folder in the engine of that name, or in the fastest that can be used
-    ("auto"): a warning says why it is torch on a CPU.
+    ("auto").
 
     Raises as `refuse_unusable_choice` and `load_members`, and ModelError as `OnnxEngine` where its
     engine is asked for or torch is not installed.
     """
     refuse_unusable_choice(engine_name, device)
     if engine_name == TORCH or settle_device(device) != CPU:
-        return load_torch_engine(model_folder, device)
+        return ChosenEngine(load_torch_engine(model_folder, device))
     try:
-        return _load_onnx_engine(model_folder)
+        return ChosenEngine(_load_onnx_engine(model_folder))
     except ModelError as fault:
         if engine_name == ONNX or fault.code not in FAULTS_OF_GRAPHS or not find_spec("torch"):
             raise
-        LOGGER.warning("torch computes, which takes longer to start: %s", fault.sentence)
-    return load_torch_engine(model_folder, device)
+        return ChosenEngine(load_torch_engine(model_folder, device), fault.sentence)
 
 
 def load_torch_engine(model_folder: ModelFolder, device: str = CPU) -> TorchEngine:

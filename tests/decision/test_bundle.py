@@ -115,6 +115,7 @@ def test_nothing_in_it_is_a_pickle_and_the_ensemble_in_it_loads(
         ".npz",
         ".md",
         ".txt",
+        ".onnx",
         "",
     }
     with np.load(bundle / "models" / "novelty.npz", allow_pickle=False) as arrays:

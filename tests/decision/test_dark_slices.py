@@ -27,6 +27,7 @@ from fovnet.decision.judge import MemberOutputs
 from fovnet.decision.rule import Rule
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build_network
+from fovnet.net.inference.torch_engine import TorchEngine
 from fovnet.regions import DEFAULT
 from tests.decision.measured import stack_of
 
@@ -122,7 +123,7 @@ def test_the_networks_see_dark_slices_as_they_would_see_them_bright() -> None:
         ).eval()
         for seed in (1, 2)
     ]
-    ensemble = Ensemble(DEFAULT, {}, Rule(), members, torch.device("cpu"), "")
+    ensemble = Ensemble(DEFAULT, {}, Rule(), TorchEngine(members, torch.device("cpu")), "")
     stack = stack_of(np.concatenate([bodies(3, 6, 9), bodies(4, 8, 255)]))
     outputs = ensemble.compute_volume_outputs(stack)
     bright = ensemble.compute_outputs(
@@ -147,7 +148,7 @@ def test_what_dark_slices_hide_makes_an_answer_uncertain(clear: bool) -> None:
     second[:, :8] = 0.001
     second[:, :8, CHEST if clear else NONE] = 0.994
     outputs = MemberOutputs(members, brightened_probabilities=second)
-    judge = Ensemble(DEFAULT, {}, Rule(), [], torch.device("cpu"), "").judge
+    judge = Ensemble(DEFAULT, {}, Rule(), TorchEngine([], torch.device("cpu")), "").judge
     answer = judge.answer(
         "v", "v.nii", outputs, stack_of(np.concatenate([bodies(5, 8, 9), bodies(6, 12, 255)]))
     )

@@ -398,6 +398,7 @@ def test_an_ensemble_stays_until_all_members_of_the_next_are_written(folder: Pat
     assert sorted(path.name for path in folder.iterdir()) == [
         "ensemble.json",
         "member-0008.safetensors",
+        "networks.onnx",
     ]
 
 

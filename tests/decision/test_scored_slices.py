@@ -24,6 +24,7 @@ from fovnet.decision.scored_slices import (
 from fovnet.errors import ModelError
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build_network
+from fovnet.net.inference.torch_engine import TorchEngine
 from fovnet.records import read_npz, write_npz
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection.pack import Pack, VolumeRecord
@@ -95,7 +96,9 @@ def ensemble_of(*inputs: str) -> Ensemble:
         ).eval()
         for seed in (1, 2)
     ]
-    return Ensemble(DEFAULT, {}, Rule(weights=WEIGHTS), members, torch.device("cpu"), "")
+    return Ensemble(
+        DEFAULT, {}, Rule(weights=WEIGHTS), TorchEngine(members, torch.device("cpu")), ""
+    )
 
 
 def scored(pack: Pack, ensemble: Ensemble) -> ScoredSlices:

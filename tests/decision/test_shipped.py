@@ -152,9 +152,9 @@ def test_the_networks_of_this_clone_are_whole_small_and_ready() -> None:
     )
     assert sum(path.stat().st_size for path in folder.iterdir()) <= shipped.GREATEST_SHIPPED_BYTES
     facts = read_json(folder / "ensemble.json")
-    assert facts["precision"] == "float16" and load_ensemble(folder, "cpu").engine.member_count == len(
-        facts["members"]
-    )
+    assert facts["precision"] == "float16" and load_ensemble(
+        folder, "cpu"
+    ).engine.member_count == len(facts["members"])
 
 
 def test_a_body_in_bright_noise_is_seen_with_the_networks_of_this_clone_and_doubted() -> None:

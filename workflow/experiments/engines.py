@@ -96,7 +96,7 @@ def engine_times(
     load_seconds = {}
     for name in list_installed_engines():
         start_s = time.perf_counter()
-        engines[name] = load_engine(Model(model), "cpu", name)
+        engines[name] = load_engine(Model(model), "cpu", name).engine
         load_seconds[name] = time.perf_counter() - start_s
     changes = dict.fromkeys(engines, Changes(None, None))
     if pack:

@@ -5,7 +5,7 @@ numpy alone.
     c  channels, of the kinds of inputs in their order
     images  (m, c, 128, 128) float32 in [0, 1]
 
-They differ from torch's by the rounding of a bilinear interpolation, 1e-6.
+They differ from torch's by the rounding of a bilinear interpolation, 1e-5 between pixels of noise.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 import torch
@@ -68,3 +70,24 @@ def test_some_rows_in_small_batches_give_what_all_at_once_give(
     np.testing.assert_allclose(some, answers[:, rows], atol=1e-6)
     np.testing.assert_allclose(some_features, features[rows], rtol=1e-4, atol=1e-6)
     assert done_so_far == [3, 4]
+
+
+def test_each_part_has_one_thread_of_torch_and_the_callers_own_number_stays(
+    pixels: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread_counts: set[int] = set()
+    (member,) = nets("gap")[:1]
+    member.register_forward_hook(lambda *_: thread_counts.add(torch.get_num_threads()))
+    monkeypatch.setattr("fovnet.net.inference.side_by_side.cores", lambda: 3)
+    thread_count = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        compute_member_outputs([member], pixels[:9].repeat(4, axis=0), torch.device("cpu"))
+        assert thread_counts == {1} and torch.get_num_threads() == 2
+        later: list[int] = []
+        thread = threading.Thread(target=lambda: later.append(torch.get_num_threads()))
+        thread.start()
+        thread.join()
+        assert later == [2], "a thread of the user's begins with the user's number"
+    finally:
+        torch.set_num_threads(thread_count)
