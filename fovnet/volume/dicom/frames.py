@@ -7,6 +7,8 @@ the series, never to be shown.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, lru_cache
 from typing import Any
 
 from fovnet.errors import VolumeError
@@ -29,6 +31,7 @@ from fovnet.volume.dicom.header import (
 )
 from fovnet.volume.dicom.mosaic import is_grid, is_mosaic, make_grid_frames, make_mosaic_frames
 from fovnet.volume.dicom.people import digest_birthday, digest_name, is_new_year
+from fovnet.volume.dicom.plain import Element, PlainHeader, forget_values, tag_of
 from fovnet.volume.dicom.source import DicomObject
 
 MR_IMAGE_CLASSES = (
@@ -36,6 +39,15 @@ MR_IMAGE_CLASSES = (
     "1.2.840.10008.5.1.4.1.1.4.1",
     "1.2.840.10008.5.1.4.1.1.4.4",
 )
+# fmt: off
+# attributes in which the images of a series differ: `_object_facts` asks for none, but times and,
+# of what may be a screenshot, the position
+IMAGE_KEYWORDS = (
+    "SOPInstanceUID", "InstanceNumber", "ImagePositionPatient", "AcquisitionDateTime",
+    "AcquisitionTime", "ContentTime", "RescaleSlope", "RescaleIntercept", "EchoTime", "TriggerTime",
+    "AcquisitionNumber",
+)
+# fmt: on
 MAX_FRAMES = 1_000_000  # more than any object has; a larger number is damage
 MANUFACTURER_BY_WORD = {
     "SIEMENS": "Siemens",
@@ -64,7 +76,7 @@ def frames_of_dataset(dicom_object: DicomObject, dataset: Any) -> list[Frame]:
     """The images in the dataset of an object, as `read_frames`."""
     with without_warnings():
         get = make_lookup(dataset)
-        object_facts = _object_facts(get)
+        object_facts = _object_facts_of(dataset, get)
         if not object_facts.has_pixels and object_facts.sop_class in MR_IMAGE_CLASSES:
             raise VolumeError(
                 "volume-truncated",
@@ -94,6 +106,39 @@ def frames_of_dataset(dicom_object: DicomObject, dataset: Any) -> list[Frame]:
                 "Export it as an enhanced or as a classic series.",
             )
         return [frame]
+
+
+def _object_facts_of(dataset: Any, get: Callable[[str], Any]) -> ObjectFacts:
+    """The attributes of an object as a whole; of plain headers that differ in IMAGE_KEYWORDS alone, they
+    are made once."""
+    if not isinstance(dataset, PlainHeader) or "ConversionType" in dataset:
+        return _object_facts(get)
+    facts = _shared_facts(dataset.list_public_elements(_list_image_tags()), dataset.is_implicit)
+    acquisition_times = _acquisition_times(get)
+    if facts.acquisition_times == acquisition_times:
+        return facts
+    return replace(facts, acquisition_times=acquisition_times)
+
+
+@cache
+def _list_image_tags() -> frozenset[int]:
+    return frozenset(map(tag_of, IMAGE_KEYWORDS))
+
+
+@lru_cache(maxsize=64)
+def _shared_facts(elements: tuple[tuple[int, Element], ...], is_implicit: bool) -> ObjectFacts:
+    return _object_facts(make_lookup(PlainHeader(dict(elements), is_implicit)))
+
+
+def forget_names() -> None:
+    """Forgets the values in headers that were kept for the images to follow, names and birthdays among
+    them."""
+    _shared_facts.cache_clear()
+    forget_values()
+
+
+def _acquisition_times(get: Callable[[str], Any]) -> tuple[str, ...]:
+    return tuple(as_text(get(keyword)) for keyword in TIME_KEYWORDS)
 
 
 def _object_facts(get: Callable[[str], Any]) -> ObjectFacts:
@@ -132,7 +177,7 @@ def _object_facts(get: Callable[[str], Any]) -> ObjectFacts:
         protocol_values=tuple(
             " ".join(map(as_text, as_values(get(keyword)))) for keyword in PROTOCOL_KEYWORDS
         ),
-        acquisition_times=tuple(as_text(get(keyword)) for keyword in TIME_KEYWORDS),
+        acquisition_times=_acquisition_times(get),
         is_animal=is_animal(get),
         sex=as_text(get("PatientSex")).upper(),
         age=as_text(get("PatientAge")),

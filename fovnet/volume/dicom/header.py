@@ -8,6 +8,7 @@ functional groups, C.8.13 enhanced MR.
 from __future__ import annotations
 
 import functools
+import io
 import logging
 import math
 import struct
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fovnet.errors import VolumeError
+from fovnet.volume.dicom.plain import OPENING_BYTES, PlainHeader, find_elements
 from fovnet.volume.dicom.source import (
     DicomObject,
     open_object,
@@ -195,6 +197,9 @@ def without_warnings() -> Iterator[None]:
     pydicom_logger = logging.getLogger("pydicom")
     earlier_mode = pydicom_settings.reading_validation_mode
     earlier_level = pydicom_logger.level
+    if (earlier_mode, earlier_level) == (pydicom.config.IGNORE, logging.CRITICAL):
+        yield  # within another
+        return
     pydicom_settings.reading_validation_mode = pydicom.config.IGNORE
     pydicom_logger.setLevel(logging.CRITICAL)
     try:
@@ -232,26 +237,42 @@ def read_short_values(dicom_object: DicomObject) -> dict[int, bytes]:
 
 
 def read_dataset(
-    dicom_object: DicomObject, *, with_pixels: bool, whole_header: bool = False
+    dicom_object: DicomObject,
+    *,
+    with_pixels: bool,
+    whole_header: bool = False,
+    content: bytes | None = None,
 ) -> Any:
-    """The pydicom dataset of an object, with the attributes that fovnet uses, or with `with_pixels`
-    or `whole_header` all of them.
+    """The pydicom dataset of an object, or with the attributes that fovnet uses alone, unless
+    `with_pixels` or `whole_header` asks for all of them, the PlainHeader of a plain one.
+
+    content  its bytes, if they are read already
 
     Raises VolumeError if it is not a DICOM image, or is damaged.
     """
     import pydicom
 
-    with without_warnings(), open_object(dicom_object, whole=with_pixels) as file:
-        refuse_dicomdir(dicom_object, file)
-        refuse_deflate_bomb(dicom_object, file)
-        force = not has_preamble(file.read(PREAMBLE_BYTES))
+    stream = (
+        open_object(dicom_object, whole=with_pixels) if content is None else io.BytesIO(content)
+    )
+    with without_warnings(), stream as file:
+        opening = file.read(OPENING_BYTES)
+        refuse_dicomdir(dicom_object, opening)
+        refuse_deflate_bomb(dicom_object, opening, file)
+        tags = None  # all of them
+        if not with_pixels and not whole_header:
+            tags = _list_tags_to_read()
+            plain_header = find_elements(file, opening, tags)
+            if plain_header and ("SOPClassUID" in plain_header or "Rows" in plain_header):
+                return plain_header
+        force = not has_preamble(opening[:PREAMBLE_BYTES])
         file.seek(0)
         try:
-            tags = None  # all of them
-            if not with_pixels and not whole_header:
-                tags = _list_tags_to_read()
             dataset = pydicom.dcmread(
-                file, stop_before_pixels=not with_pixels, specific_tags=tags, force=force
+                file,
+                stop_before_pixels=not with_pixels,
+                specific_tags=list(tags) if tags else None,
+                force=force,
             )
             restore_types(dataset)
         except Exception as fault:  # damaged data: pydicom may raise any exception
@@ -387,6 +408,8 @@ def _get_private_value(layer: Any, keyword: str) -> Any:
     """The value of a private element, in the block of its private creator, else in block 0x10 if
     that has no creator; decoded if its VR was lost on the way (UN)."""
     group, element_number, creator = PRIVATE_ELEMENTS[keyword]
+    if isinstance(layer, PlainHeader) and not layer.has_group(group):
+        return None
     private_block = next(
         (
             private_block
@@ -506,7 +529,7 @@ def _find_b_value(get: Callable[[str], Any]) -> str:
 
 
 @functools.cache
-def _list_tags_to_read() -> list[Any]:
+def _list_tags_to_read() -> tuple[int, ...]:
     """The tags of the elements to read; the rest of a header, up to megabytes of private data, is
     skipped."""
     from pydicom.datadict import tag_for_keyword
@@ -516,7 +539,7 @@ def _list_tags_to_read() -> list[Any]:
         OBJECT_KEYWORDS + PROTOCOL_KEYWORDS + TIME_KEYWORDS + GEOMETRY_KEYWORDS
     )
     keywords += tuple(keyword for _, keyword in attributes)
-    tags: list[Any] = [
+    tags: list[int] = [
         tag for keyword_to_read in keywords if (tag := tag_for_keyword(keyword_to_read)) is not None
     ]
     # pydicom finds VRs by the elements that name the creators of blocks
@@ -524,4 +547,4 @@ def _list_tags_to_read() -> list[Any]:
         tags += [group_number << 16 | block for block in PRIVATE_BLOCKS]
     for group_number, element, _ in PRIVATE_ELEMENTS.values():
         tags += [group_number << 16 | block << 8 | element for block in PRIVATE_BLOCKS]
-    return tags
+    return tuple(tags)

@@ -8,11 +8,15 @@ transform).
 
 from __future__ import annotations
 
+import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import Any
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +34,16 @@ from fovnet.volume.dicom.header import (
     read_dataset,
     without_warnings,
 )
-from fovnet.volume.dicom.source import DicomObject, most_believable_bytes
+from fovnet.volume.dicom.plain import Element, PlainHeader, find_elements, tag_of
+from fovnet.volume.dicom.source import DicomObject, most_believable_bytes, open_object
 
+# fmt: off
+PIXEL_KEYWORDS = (  # of a plain object of one image
+    "Rows", "Columns", "SamplesPerPixel", "PhotometricInterpretation", "BitsAllocated",
+    "BitsStored", "HighBit", "PixelRepresentation", "PixelPaddingValue", "PixelPaddingRangeLimit",
+    "NumberOfFrames",
+)
+# fmt: on
 READABLE_ALLOCATED_BITS = (8, 16, 32)
 
 
@@ -45,29 +57,100 @@ def read_planes(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
     indices_by_object = group_by_key(range(len(frames)), (frame.dicom_object for frame in frames))
     is_inverted = np.zeros(len(frames), dtype=bool)
     is_padding = np.zeros(planes.shape, dtype=bool)
-    with closing(Decoder()) as decoder:
-        for dicom_object, image_indices in indices_by_object.items():
-            dataset = read_dataset(dicom_object, with_pixels=True)
-            _refuse_pixels(dicom_object, dataset)
-            photometric_interpretation = as_text(
-                make_lookup(dataset)("PhotometricInterpretation")
-            ).upper()
-            is_inverted[image_indices] = photometric_interpretation == "MONOCHROME1"
-            padding_limits = _read_padding_limits(dataset)
-            frames_of_object = [frames[image_index] for image_index in image_indices]
-            stored_planes = _read_stored_planes(dicom_object, dataset, frames_of_object, decoder)
-            for image_index, stored_plane in zip(image_indices, stored_planes, strict=True):
-                planes[image_index] = _rescale(stored_plane, frames[image_index])
-                if padding_limits:
-                    is_padding[image_index] = (stored_plane >= padding_limits[0]) & (
-                        stored_plane <= padding_limits[1]
-                    )
+    with closing(Decoder()) as decoder, without_warnings():
+        for image_indices in indices_by_object.values():
+            stored = _read_stored_planes(
+                [frames[image_index] for image_index in image_indices], decoder
+            )
+            is_inverted[image_indices] = stored.is_inverted
+            for image_index, plane in zip(image_indices, stored.planes, strict=True):
+                planes[image_index] = _rescale(plane, frames[image_index])
+                if stored.padding_limits:
+                    lowest, highest = stored.padding_limits
+                    is_padding[image_index] = (plane >= lowest) & (plane <= highest)
     _refuse_mixed_photometric(source, int(is_inverted.sum()), len(frames))
     if is_inverted.any():
         planes = planes.max() + planes.min() - planes
     if is_padding.any() and not is_padding.all():
         planes[is_padding] = planes[~is_padding].min()
     return planes
+
+
+@dataclass(frozen=True)
+class StoredPlanes:
+    """The stored values (rows, columns) of images of an object, without unused bits; whether it is
+    MONOCHROME1; and (low, high) of the values that are padding, if the header states any."""
+
+    planes: list[NDArray[Any]]
+    is_inverted: bool
+    padding_limits: tuple[float, float] | None
+
+
+def _read_plain_plane(content: bytes, frames: Sequence[Frame]) -> StoredPlanes | None:
+    """The plane of a plain object of one image that is not compressed; None of any other."""
+    frame = frames[0]
+    if frame.frame_number or frame.tile_origin is not None:
+        return None
+    header = find_elements(io.BytesIO(content), content, _list_pixel_tags())
+    if header is None or not header.ends_with_pixels(content):
+        return None
+    pixel_format = _plain_format(tuple(header.elements.items()), header.is_implicit)
+    if pixel_format is None or header.pixel_length - pixel_format.byte_count not in (0, 1):
+        return None
+    if pixel_format.shape != (frame.rows, frame.columns):
+        return None
+    plane = np.frombuffer(
+        content, pixel_format.dtype, math.prod(pixel_format.shape), header.pixel_start
+    ).reshape(pixel_format.shape)
+    if pixel_format.unused_bits:
+        plane = (plane << pixel_format.unused_bits) >> pixel_format.unused_bits
+    return StoredPlanes([plane], pixel_format.is_inverted, pixel_format.padding_limits)
+
+
+@cache
+def _list_pixel_tags() -> tuple[int, ...]:
+    return tuple(map(tag_of, PIXEL_KEYWORDS))
+
+
+class _PlainFormat(NamedTuple):
+    """How the pixels of a plain object are stored: its bytes, (rows, columns), and as in `StoredPlanes`."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, int]
+    unused_bits: int
+    is_inverted: bool
+    padding_limits: tuple[float, float] | None
+
+    @property
+    def byte_count(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+@lru_cache(maxsize=64)
+def _plain_format(
+    elements: tuple[tuple[int, Element], ...], is_implicit: bool
+) -> _PlainFormat | None:
+    """The format that PIXEL_KEYWORDS describe; None for one that is not plain, or is to be refused."""
+    header = PlainHeader(dict(elements), is_implicit)
+    get = make_lookup(header)
+    try:
+        _refuse_description(DicomObject(Path()), header)
+    except VolumeError:
+        return None
+    if as_whole_number(get("NumberOfFrames")) > 1 or get("PixelRepresentation") not in (0, 1):
+        return None
+    allocated_bits = as_whole_number(get("BitsAllocated"))
+    return _PlainFormat(
+        np.dtype(f"<{'ui'[get('PixelRepresentation')]}{allocated_bits // 8}"),
+        (as_whole_number(get("Rows")), as_whole_number(get("Columns"))),
+        allocated_bits - as_whole_number(get("BitsStored")),
+        _is_inverted(get),
+        _read_padding_limits(header),
+    )
+
+
+def _is_inverted(get: Callable[[str], Any]) -> bool:
+    return as_text(get("PhotometricInterpretation")).upper() == "MONOCHROME1"
 
 
 def _refuse_mixed_photometric(source: str, inverted_count: int, image_count: int) -> None:
@@ -82,7 +165,7 @@ def _refuse_mixed_photometric(source: str, inverted_count: int, image_count: int
         )
 
 
-def _rescale(stored_values: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
+def _rescale(stored_values: NDArray[Any], frame: Frame) -> NDArray[Any]:
     """The frame's intensities.  Raises VolumeError "volume-rescale" for a slope of 0, and if slope
     or intercept is not a finite number."""
     if not (frame.slope and math.isfinite(frame.slope) and math.isfinite(frame.intercept)):
@@ -92,18 +175,14 @@ def _rescale(stored_values: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
             f"{frame.intercept:g}; finite numbers are wanted, and a slope other than 0. Export it "
             "again.",
         )
+    if frame.slope == 1.0 and frame.intercept == 0.0:
+        return stored_values
     with np.errstate(over="ignore", invalid="ignore"):
         return stored_values.astype(np.float64) * frame.slope + frame.intercept
 
 
 def _refuse_pixels(dicom_object: DicomObject, dataset: Any) -> None:
-    """Raises VolumeError if the pixel description is not that of readable grey-scale images."""
-    get = make_lookup(dataset)
-    allocated_bits = as_whole_number(get("BitsAllocated"))
-    stored_bits = as_whole_number(get("BitsStored"))
-    highest_bit = as_whole_number(get("HighBit"))
-    photometric_interpretation = as_text(get("PhotometricInterpretation")).upper()
-    samples_per_pixel = as_whole_number(get("SamplesPerPixel"))
+    """Raises VolumeError without pixels, and as `_refuse_description`."""
     if not any(
         keyword in dataset for keyword in ("PixelData", "FloatPixelData", "DoubleFloatPixelData")
     ):
@@ -111,13 +190,26 @@ def _refuse_pixels(dicom_object: DicomObject, dataset: Any) -> None:
             "volume-truncated",
             f"{dicom_object}: a header without pixel data. Copy it again from its origin.",
         )
+    _refuse_description(dicom_object, dataset, has_whole_numbers="PixelData" in dataset)
+
+
+def _refuse_description(
+    dicom_object: DicomObject, dataset: Any, *, has_whole_numbers: bool = True
+) -> None:
+    """Raises VolumeError if the pixel description is not that of readable grey-scale images."""
+    get = make_lookup(dataset)
+    allocated_bits = as_whole_number(get("BitsAllocated"))
+    stored_bits = as_whole_number(get("BitsStored"))
+    highest_bit = as_whole_number(get("HighBit"))
+    photometric_interpretation = as_text(get("PhotometricInterpretation")).upper()
+    samples_per_pixel = as_whole_number(get("SamplesPerPixel"))
     if photometric_interpretation not in ("MONOCHROME1", "MONOCHROME2") or samples_per_pixel != 1:
         raise VolumeError(
             "volume-rgb",
             f"{dicom_object}: {samples_per_pixel} samples a pixel, not one of grey (MONOCHROME1 or "
             "MONOCHROME2). Give the series the colours were made from.",
         )
-    if "PixelData" in dataset and (
+    if has_whole_numbers and (
         allocated_bits not in READABLE_ALLOCATED_BITS
         or not 1 < stored_bits <= allocated_bits
         or highest_bit != stored_bits - 1
@@ -130,7 +222,22 @@ def _refuse_pixels(dicom_object: DicomObject, dataset: Any) -> None:
         )
 
 
-def _read_stored_planes(
+def _read_stored_planes(frames: Sequence[Frame], decoder: Decoder) -> StoredPlanes:
+    """The planes of the frames of an object.  Raises VolumeError as `read_planes`."""
+    dicom_object = frames[0].dicom_object
+    with open_object(dicom_object) as file:
+        content = file.read()
+    stored = _read_plain_plane(content, frames)
+    if stored is not None:
+        return stored
+    dataset = read_dataset(dicom_object, with_pixels=True, content=content)
+    del content  # up to a gigabyte, like the planes
+    _refuse_pixels(dicom_object, dataset)
+    planes = _decode_planes(dicom_object, dataset, frames, decoder)
+    return StoredPlanes(planes, _is_inverted(make_lookup(dataset)), _read_padding_limits(dataset))
+
+
+def _decode_planes(
     dicom_object: DicomObject, dataset: Any, frames: Sequence[Frame], decoder: Decoder
 ) -> list[NDArray[Any]]:
     """The stored values (rows, columns) of each frame, without unused bits."""

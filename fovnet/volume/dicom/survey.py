@@ -15,9 +15,9 @@ import numpy as np
 
 from fovnet.errors import VolumeError
 from fovnet.unforeseen import internal
-from fovnet.volume.dicom.frames import read_frames
+from fovnet.volume.dicom.frames import forget_names, read_frames
 from fovnet.volume.dicom.groups import group_by_key
-from fovnet.volume.dicom.header import Frame
+from fovnet.volume.dicom.header import Frame, without_warnings
 from fovnet.volume.dicom.over_time import set_time_points_aside
 from fovnet.volume.dicom.series import Series, group_into_volumes
 from fovnet.volume.dicom.source import DicomObject, UnreadObject, list_objects
@@ -114,16 +114,18 @@ def survey_objects(
     """
     frames: list[Frame] = []
     unread_objects = [unread for unread in dicom_objects if isinstance(unread, UnreadObject)]
-    for object_number, dicom_object in enumerate(dicom_objects, start=1):
-        if progress is not None:
-            progress(object_number, len(dicom_objects))
-        if isinstance(dicom_object, DicomObject):
-            try:
-                frames += read_frames(dicom_object)
-            except Exception as fault:  # invalid header values may raise any exception
-                unread_objects.append(
-                    UnreadObject(dicom_object, _refusal_of_object(dicom_object, fault))
-                )
+    with without_warnings():
+        for object_number, dicom_object in enumerate(dicom_objects, start=1):
+            if progress is not None:
+                progress(object_number, len(dicom_objects))
+            if isinstance(dicom_object, DicomObject):
+                try:
+                    frames += read_frames(dicom_object)
+                except Exception as fault:  # invalid header values may raise any exception
+                    unread_objects.append(
+                        UnreadObject(dicom_object, _refusal_of_object(dicom_object, fault))
+                    )
+    forget_names()
     # positions of 1e308 mm are refused when they are read
     with np.errstate(over="ignore", invalid="ignore"):
         series_list, ungrouped_objects = _group_series(frames)
