@@ -8,11 +8,14 @@ isal decompresses gzip two to four times as fast as the standard library (a 17 M
 from __future__ import annotations
 
 import bz2
+import hashlib
 import io
 import os
 import stat
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -31,6 +34,8 @@ NUMBERS_AT_ONCE = 1 << 20  # numbers in memory before they become float32
 MAX_SKIPPED_BYTES = 1 << 26
 # exceptions of a damaged stream
 DAMAGE_EXCEPTIONS = (zlib.error, cast(type[Exception], isal_zlib.IsalError), igzip.BadGzipFile)
+
+_checksum_by_file: ContextVar[dict[Path, str] | None] = ContextVar("checksum", default=None)
 
 
 def has_preamble(opening: bytes) -> bool:
@@ -67,7 +72,7 @@ def refuse_pipe(path: Path, mode: int) -> None:
 
 def open_unpacked(path: Path) -> BinaryIO:
     """A binary stream from the start of a file, decompressed if its content (not its name) is gzip."""
-    file = regular_path(path).open("rb")
+    file = open_file(path)
     try:
         is_packed = begins_like_gzip(file.read(DICOM_OPENING_BYTES))
         file.seek(0)
@@ -77,6 +82,32 @@ def open_unpacked(path: Path) -> BinaryIO:
     if is_packed:
         return cast(BinaryIO, _Gzip(file))
     return file
+
+
+def open_file(path: Path) -> BinaryIO:
+    """A binary stream of the bytes of a regular file; its checksum is taken as they are read, where
+    `collect_checksums` asks for it."""
+    if _checksum_by_file.get() is None:
+        return regular_path(path).open("rb")
+    return io.BufferedReader(_DigestedFile(regular_path(path)))
+
+
+@contextmanager
+def collect_checksums(checksum_by_file: dict[Path, str]) -> Iterator[None]:
+    """Within it, the SHA-256 hex of the bytes of each file that this thread reads as a volume is put
+    into `checksum_by_file`, so that no file is read again for it."""
+    token = _checksum_by_file.set(checksum_by_file)
+    try:
+        yield
+    finally:
+        _checksum_by_file.reset(token)
+
+
+def note_checksum(path: Path, content: bytes) -> None:
+    """Puts the checksum of a file that was read at once where `collect_checksums` asks for it."""
+    checksum_by_file = _checksum_by_file.get()
+    if checksum_by_file is not None:
+        checksum_by_file[path] = hashlib.sha256(content).hexdigest()
 
 
 def is_gzip(path: Path) -> bool:
@@ -176,6 +207,35 @@ def read_to_end(stream: BinaryIO) -> int | None:
             return rest_bytes
         rest_bytes += piece_length
     return None
+
+
+class _DigestedFile(io.FileIO):
+    """A file that is digested while it is read, each byte once, in their order; when it is closed, to
+    its end."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(os.fspath(path))
+        self._path = path
+        self._digest = hashlib.sha256()
+        self._digested_bytes = 0
+
+    def readinto(self, buffer: Any) -> int:
+        position = self.tell()
+        count = super().readinto(buffer) or 0
+        if position <= self._digested_bytes < position + count:
+            self._digest.update(memoryview(buffer)[self._digested_bytes - position : count])
+            self._digested_bytes = position + count
+        return count
+
+    def close(self) -> None:
+        checksum_by_file = _checksum_by_file.get()
+        if not self.closed and checksum_by_file is not None:
+            with suppress(OSError):  # it is read again, and refused
+                self.seek(self._digested_bytes)
+                while piece := self.read(PIECE_BYTES):
+                    self._digest.update(piece)
+                checksum_by_file[self._path] = self._digest.hexdigest()
+        super().close()
 
 
 class _Gzip(igzip.IGzipFile):

@@ -36,6 +36,7 @@ from fovnet.volume.dicom.header import (
 )
 from fovnet.volume.dicom.plain import Element, PlainHeader, find_elements, tag_of
 from fovnet.volume.dicom.source import DicomObject, most_believable_bytes, open_object
+from fovnet.volume.unpacking import note_checksum
 
 # fmt: off
 PIXEL_KEYWORDS = (  # of a plain object of one image
@@ -227,6 +228,8 @@ def _read_stored_planes(frames: Sequence[Frame], decoder: Decoder) -> StoredPlan
     dicom_object = frames[0].dicom_object
     with open_object(dicom_object) as file:
         content = file.read()
+    if not dicom_object.member_name:
+        note_checksum(dicom_object.path, content)
     stored = _read_plain_plane(content, frames)
     if stored is not None:
         return stored

@@ -31,8 +31,8 @@ from fovnet.volume.grid import LPS_TO_RAS, StoredGrid, read_first_usable_frame, 
 from fovnet.volume.unpacking import (
     count_plain_bytes,
     decode_stream,
+    open_file,
     open_unpacked,
-    regular_path,
     skip_bytes,
 )
 from fovnet.volume.volume import Volume
@@ -100,7 +100,7 @@ def _open_data(
     """The stream with the voxels: the header's own file, or its data file."""
     if data_file_name.upper() == "LOCAL":
         return nullcontext(header_file)
-    return regular_path(_data_file(path, data_file_name)).open("rb")
+    return open_file(_data_file(path, data_file_name))
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:

@@ -125,12 +125,17 @@ def read(path: Path) -> Volume:
             return read_first_usable_frame(path, file, grid, vox_to_ras, notes)
 
 
-def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+def header_of(path: Path, opening: bytes = b"") -> tuple[tuple[int, ...], NDArray[np.float64]]:
     """(number of voxels along each axis, at least three axes; (4, 4) affine in mm) from the header,
-    of a label map too.  Raises VolumeError as `read`, and "volume-format" if it is not NIfTI."""
+    of a label map too.  Raises VolumeError as `read`, and "volume-format" if it is not NIfTI.
+
+    opening  the first HEADER_BYTES of the file, if they are read already
+    """
     files = files_of(path)
-    with open_unpacked(files[0]) as file:
-        header_bytes = file.read(HEADER_BYTES)
+    header_bytes = opening
+    if not opening or files[0] != path:
+        with open_unpacked(files[0]) as file:
+            header_bytes = file.read(HEADER_BYTES)
     if not claims(files[0], header_bytes):
         raise VolumeError("volume-format", f"{path}: not a NIfTI file. Save it as NIfTI.")
     stored_header = _read_header(path, header_bytes, is_pair=len(files) == 2)

@@ -33,8 +33,8 @@ from fovnet.volume.grid import MAX_AXES, StoredGrid, read_first_usable_frame, re
 from fovnet.volume.unpacking import (
     count_plain_bytes,
     decode_stream,
+    open_file,
     open_unpacked,
-    regular_path,
     skip_bytes,
 )
 from fovnet.volume.volume import Volume
@@ -143,7 +143,7 @@ def _open_data(
         data_path = _data_file(path, header)
     if data_path == path:
         return nullcontext(header_file)
-    return regular_path(data_path).open("rb")
+    return open_file(data_path)
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:

@@ -35,8 +35,7 @@ BYTES_PER_VOXEL = 18
 # of the voxels of a resampled grid beyond UNCOUNTED_GROWTH the volume's own: float32, once more if noise is made black
 BYTES_PER_STRAIGHT_VOXEL = 10
 UNCOUNTED_GROWTH = 2  # a grid oblique by 34° has 1.9 times the voxels of the volume
-HEADER_READER_BY_FORMAT = {  # of the formats that can be oblique, besides DICOM
-    "NIfTI": nifti.header_of,
+HEADER_READER_BY_FORMAT = {  # of the formats that can be oblique, besides DICOM and NIfTI
     "NRRD": nrrd.header_of,
     "MetaImage": metaimage.header_of,
     "MGH": mgh.header_of,
@@ -104,6 +103,9 @@ def _bytes_of_file(source: Source, container: Path, series_id: str) -> int:
         voxel_counts_of_volumes = [
             _count_voxels(partial(_series_header, series)) for series in series_list
         ]
+    elif format_name == "NIfTI":
+        opening = source.opening if source.has_same_stamps() else b""
+        voxel_counts_of_volumes = [_count_voxels(partial(nifti.header_of, source.path, opening))]
     elif format_name in HEADER_READER_BY_FORMAT:
         voxel_counts_of_volumes = [
             _count_voxels(partial(HEADER_READER_BY_FORMAT[format_name], source.path))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,10 @@ from fovnet.volume.dicom import reading as dicom
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.choosing import SeriesChoice, choose_series
 from fovnet.volume.filled import remove_fill
+from fovnet.volume.formats import nifti
 from fovnet.volume.sources.kind import FileKind, FileStamps, file_kind, stamp_of_status
 from fovnet.volume.sources.readers import DICOM_READER, READERS, Reader, find_reader, run_guarded
-from fovnet.volume.unpacking import regular_path
+from fovnet.volume.unpacking import collect_checksums, regular_path
 from fovnet.volume.volume import Volume
 
 READER_BY_NAME = {reader.name: reader for reader in READERS}
@@ -42,6 +43,8 @@ class Source:
     stamps       size, times and inode of the file, folder or archive when its format was found;
                  empty if unreadable
     is_packed    whether the file is gzip or a zip archive
+    opening      the first bytes of a NIfTI file then, unpacked; empty for other formats
+    refusal      why no reader claims it, if none does
 
     All else is found when it is first asked for, and then kept, as it was at that moment: `look_again`
     forgets it.
@@ -51,23 +54,35 @@ class Source:
     format_name: str
     stamps: FileStamps
     is_packed: bool = False
+    opening: bytes = field(default=b"", repr=False, compare=False)
+    refusal: VolumeError | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, kind: FileKind) -> Source:
         """The source that stands at a path; one that no reader claims is refused, with the reason,
         when it is read."""
+        format_name = ""
+        refusal = None
         try:
             format_name = find_reader(kind).name
-        except Exception:  # reading it raises it again, whatever it is, and is refused for it
-            format_name = ""
-        return cls(kind.path, format_name, kind.stamps, kind.is_packed)
+        except Exception as fault:  # reading it raises it again, whatever it is
+            if isinstance(fault, VolumeError):
+                refusal = fault.with_traceback(None)
+        opening = b""
+        if format_name == "NIfTI":
+            opening = kind.opening[: nifti.HEADER_BYTES]
+        return cls(kind.path, format_name, kind.stamps, kind.is_packed, opening, refusal)
 
     def look_again(self) -> Source:
         """The source as it is at this moment.  Its format is found again only if none was, or if it
         has changed."""
-        if self.format_name and self.stamps == stamps_of_files([split_address(self.path)[0]]):
+        if self.format_name and self.has_same_stamps():
             return replace(self)
         return source_of(self.path)
+
+    def has_same_stamps(self) -> bool:
+        """Whether the file, folder or archive has the stamps that it had when its format was found."""
+        return self.stamps == stamps_of_files([split_address(self.path)[0]])
 
     @property
     def size_bytes(self) -> int:
@@ -81,6 +96,8 @@ class Source:
         """Raises VolumeError as `find_reader` if no reader claims it."""
         if self.format_name:
             return READER_BY_NAME[self.format_name]
+        if self.refusal is not None:
+            raise self.refusal
         return find_reader(file_kind(self.path))
 
     @cached_property
@@ -112,7 +129,12 @@ class Source:
         Raises VolumeError as `read`.
         """
         checksums = run_guarded(
-            self.reader, self.path, lambda: [checksum(regular_path(file)) for file in self.files]
+            self.reader,
+            self.path,
+            lambda: [
+                self._checksum_by_file.get(file) or checksum(regular_path(file))
+                for file in self.files
+            ],
         )
         series_id = split_address(self.path)[1]
         if series_id:
@@ -120,6 +142,11 @@ class Source:
         if len(checksums) == 1:
             return checksums[0]
         return hashlib.sha256("".join(checksums).encode()).hexdigest()
+
+    @cached_property
+    def _checksum_by_file(self) -> dict[Path, str]:
+        """Of the bytes that `read` made the volume of, or refused."""
+        return {}
 
     @property
     def content_checksum(self) -> str | None:
@@ -176,9 +203,10 @@ def read(source: Source | Path) -> Volume:
     path = source.path
     reader = source.reader
     series = source.series
-    volume = run_guarded(
-        reader, path, lambda: dicom.volume_of(series) if series else reader.read(path)
-    )
+    with collect_checksums(source._checksum_by_file):
+        volume = run_guarded(
+            reader, path, lambda: dicom.volume_of(series) if series else reader.read(path)
+        )
     volume = remove_fill(volume)
     if volume.images is None:  # DICOM states the modality, and phase images have values below -900
         refuse_ct(volume)

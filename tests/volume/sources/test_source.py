@@ -7,6 +7,7 @@ import hashlib
 import os
 import pickle
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -37,54 +38,66 @@ def opened(path: Path) -> int:
     return OPENED.count(str(path))
 
 
-def answered(path: Path) -> dict[str, object]:
-    """What prediction does with one path, but for the networks."""
-    (source,) = find_volumes([path]).sources
-    OPENED.clear()
-    return answered_source(source)
-
-
 def answered_source(source: Source) -> dict[str, object]:
     """What prediction does with a source, but for the networks."""
     estimate_bytes_to_read(source)
     source = source.look_again()
     assert source.file_stamps
-    slice_volume(source)
+    with suppress(VolumeError):  # it is refused, and its record is kept too
+        slice_volume(source)
     return file_record(source)
 
 
 @pytest.mark.parametrize("name", ["a.nii", "a.nii.gz"])
 @pytest.mark.parametrize("is_named", [True, False])
-def test_a_nifti_file_is_opened_at_most_four_times(
+def test_a_nifti_file_is_opened_twice(
     tmp_path: Path, made: ModuleType, name: str, is_named: bool
 ) -> None:
-    """To learn what it is, for the memory that it takes, before other volumes are read beside it, to read it,
-    and for its checksum."""
+    """To learn what it is, and to read it; its checksum is that of the bytes that were read."""
     path = made.nifti(tmp_path / name, made.body())
     OPENED.clear()
     (source,) = find_volumes([path if is_named else tmp_path]).sources
     assert opened(path) == 1 and source.format_name == "NIfTI"
     file = answered_source(source)
-    assert opened(path) == 4 and file["sha256"] == checksum(path)
+    assert opened(path) == 2 and file["sha256"] == checksum(path)
 
 
-@pytest.mark.parametrize("name", ["nrrd", "metaimage", "mgh"])
-def test_so_is_a_file_of_another_format(tmp_path: Path, made: ModuleType, name: str) -> None:
-    """Once more of those whose header says in which files their voxels are."""
+@pytest.mark.parametrize(("name", "most"), [("nrrd", 4), ("metaimage", 4), ("mgh", 3)])
+def test_a_file_of_another_format_is_opened_for_its_header_too(
+    tmp_path: Path, made: ModuleType, name: str, most: int
+) -> None:
+    """For the memory that it takes, and once more if its header says in which files its voxels are."""
     path = made.write(name, tmp_path / "body", made.body(), made.FORMATS[name][1][0])
     OPENED.clear()
     (source,) = find_volumes([path]).sources
     assert opened(path) == 1
-    answered_source(source)
-    assert opened(path) <= 5
+    file = answered_source(source)
+    assert opened(path) <= most and file["sha256"] == checksum(path)
 
 
-def test_images_of_a_series_that_was_found_are_opened_for_pixels_and_checksum_alone(
-    tmp_path: Path, write: SimpleNamespace
+@pytest.mark.parametrize("name", ["a.nii", "a.nii.gz"])
+def test_a_refused_volume_is_opened_no_more_often(
+    tmp_path: Path, made: ModuleType, name: str
 ) -> None:
+    """Refused for its voxels, or cut short; a text once more, to see whether it still is one."""
+    path = made.nifti(tmp_path / name, made.body())
+    for content, most in ((path.read_bytes()[:-200], 2), (b"a text\n" * 1000, 3)):
+        path.write_bytes(content)
+        OPENED.clear()
+        (source,) = find_volumes([path]).sources
+        record = answered_source(source)
+        assert opened(path) == most and record["sha256"] == checksum(path)
+
+
+def test_images_of_a_series_are_opened_three_times(tmp_path: Path, write: SimpleNamespace) -> None:
+    """To learn what they are, for their headers, and to read them."""
     folder = write.save(tmp_path / "series", write.images(write.noise()))
-    assert answered(folder)["beside"] == []
+    OPENED.clear()
+    (source,) = find_volumes([folder]).sources
     assert {opened(file) for file in folder.iterdir()} == {2}
+    file = answered_source(source)
+    assert {opened(file) for file in folder.iterdir()} == {3}
+    assert file["sha256"] == joined(map(checksum, sorted(folder.iterdir())))
 
 
 @pytest.mark.parametrize("name", ["nifti-1", "nifti-2", "nrrd", "metaimage", "mgh"])
