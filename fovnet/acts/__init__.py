@@ -2,6 +2,7 @@
 prints.
 
 run              `Run`: the settings, and what follows from them, computed once
+settings         those of a configuration file
 opening          `OpenRun`: the same with its acts as methods; `fovnet.open` gives it
 slices           those in the results folder, refused where they were cut with other settings
 warm_start       the ensemble that trainings begin with

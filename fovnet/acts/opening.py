@@ -15,10 +15,9 @@ from fovnet.acts.evaluate import evaluate_run
 from fovnet.acts.prepare import cut_slices, simulate_people
 from fovnet.acts.run import ProgressBar, Run, silent_progress
 from fovnet.acts.search import run_search
+from fovnet.acts.settings import read_settings
 from fovnet.acts.tune import Tuning, tune_rule
-from fovnet.config.files import load_settings, refuse_file
 from fovnet.evaluate.evaluation import Evaluation
-from fovnet.phantom.features import parse_features_left_out
 from fovnet.search.trial import Trial
 from fovnet.volume.collection.pack import Pack
 
@@ -62,12 +61,5 @@ class OpenRun(Run):
 
 
 def open_run(config: Path) -> OpenRun:
-    """The run of a configuration file.
-
-    Raises ConfigError for invalid settings, including unknown features of the simulator, and
-    "results-file" if the results folder, or one above it, is a file.
-    """
-    settings = load_settings(config)
-    parse_features_left_out(settings.phantom.without)
-    refuse_file(settings, str(config))
-    return OpenRun(config, settings)
+    """The run of a configuration file.  Raises ConfigError as `read_settings`."""
+    return OpenRun(config, read_settings(config))

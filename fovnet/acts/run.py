@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from fovnet.acts.finished_search import read_finished_search
 from fovnet.acts.search_plan import SearchPlan
+from fovnet.acts.settings import read_settings
 from fovnet.acts.slices import load_slices
 from fovnet.commands import with_config
 from fovnet.config.models import Settings
@@ -150,6 +151,11 @@ class Run:
                 f"but the last to finish was {finished_journal.name}; make it again: "
                 f"{with_config('ensemble', self.config)}",
             )
+
+
+def read_run(config: Path) -> Run:
+    """The run of a configuration file.  Raises ConfigError as `read_settings`."""
+    return Run(config, read_settings(config))
 
 
 def _has_other_settings(file_facts: Mapping[str, Any], settings_section: BaseModel) -> bool:

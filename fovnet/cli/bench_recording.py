@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fovnet.acts.opening import open_run
+from fovnet.acts.settings import read_settings
 from fovnet.acts.slices import load_slices_to_train_on
 from fovnet.bench.recording import begin_recording, is_recording, write_table
 from fovnet.cli.options import ConfigFile, file_out
@@ -54,7 +54,7 @@ def bench_table(
             "table-again",
             f"--seed {seed}: only used with --again; give both, or set `seed` in {config}",
         )
-    settings = open_run(config).settings
+    settings = read_settings(config)
     recording = begin_recording(settings, load_slices_to_train_on(settings, config), side)
     if again is not None:
         training_seed = settings.seed

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from fovnet.acts.finished_search import journal_of_same_training
-from fovnet.acts.opening import open_run
 from fovnet.acts.pricing import make_probe_bench, timings_of_same_training
 from fovnet.acts.search_space import search_space
+from fovnet.acts.settings import read_settings
 from fovnet.cli.options import ConfigFile, PathOption
 from fovnet.cli.screen import out, progress_bar
 from fovnet.config.models import Settings
@@ -68,7 +68,7 @@ def calibrate(
 ) -> None:
     """Measure the device for the cost model, in about a minute: calibration.json in the results folder; an
     existing one is kept."""
-    settings = open_run(config).settings
+    settings = read_settings(config)
     calibration_file = Results(Path(settings.results)).calibration
     if trials_of is not None:
         # raises, before a minute of measuring, if there is no such search

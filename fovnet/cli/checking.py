@@ -8,13 +8,14 @@ from typing import Any
 
 import typer
 
-from fovnet.acts.opening import open_run
 from fovnet.acts.pricing import count_fitting
 from fovnet.acts.search_plan import read_search_prior
 from fovnet.acts.search_space import search_space, start_configuration
+from fovnet.acts.settings import read_settings
 from fovnet.acts.warm_start import warm_start_ensemble
 from fovnet.cli.options import ConfigFile
 from fovnet.cli.screen import err, out
+from fovnet.config import regions as configured_regions
 from fovnet.config.models import Settings
 from fovnet.decision.confidence_bar import fewest_subjects
 from fovnet.errors import ConfigError
@@ -44,9 +45,8 @@ verbs = typer.Typer()
 def check(config: ConfigFile) -> None:
     """Check a configuration: whether it is valid, what it will do, and what its collections lack; status 3 if
     they lack something."""
-    run = open_run(config)
-    settings = run.settings
-    vocabulary = run.vocabulary
+    settings = read_settings(config)
+    vocabulary = configured_regions.vocabulary(settings.regions)
     space = search_space(settings)
     start_row = space.row_of(start_configuration(settings))
     fitting_count = count_fitting(settings)

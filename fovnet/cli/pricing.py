@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from fovnet.acts.opening import open_run
 from fovnet.acts.pricing import price_search
 from fovnet.acts.search_space import start_configuration
+from fovnet.acts.settings import read_settings
 from fovnet.cli.options import ConfigFile, file_out
 from fovnet.cli.screen import empty_table, out, show_table
 from fovnet.config.models import Settings
@@ -43,7 +43,7 @@ def cost(
 ) -> None:
     """Predict the cost of every configuration of the space before any is trained: weights, operations,
     memory, seconds."""
-    settings = open_run(config).settings
+    settings = read_settings(config)
     prices = price_search(settings)
     if out_file is not None:
         write_tsv(out_file, *price_table(prices))

@@ -10,8 +10,7 @@ import typer
 
 from fovnet.acts import slots
 from fovnet.acts.finished_search import read_finished_search
-from fovnet.acts.opening import open_run
-from fovnet.acts.run import Run
+from fovnet.acts.run import Run, read_run
 from fovnet.cli.options import ConfigFile, PathArgument
 from fovnet.cli.screen import out, score_text
 from fovnet.results import Results
@@ -32,14 +31,14 @@ Slot = Annotated[int, typer.Option(min=0, help="Which slot, counted from 0.")]
 @slot.command("begin")
 def slot_begin(config: ConfigFile) -> None:
     """Begin a search whose slots run as separate jobs: all decisions before the first slot."""
-    search, folder = slots.begin_search(open_run(config))
+    search, folder = slots.begin_search(read_run(config))
     out.print(f"{search.feasible.sum():,} of {len(search.space):,} configurations fit: {folder}")
 
 
 @slot.command("propose")
 def slot_propose(config: ConfigFile, slot: Slot) -> None:
     """Propose what a slot trains, from the slots it must have seen; writes proposal-0007.json."""
-    proposal = slots.propose_slot(open_run(config), slot)
+    proposal = slots.propose_slot(read_run(config), slot)
     if isinstance(proposal, str):  # the search has ended
         out.print(proposal)
         return
@@ -51,7 +50,7 @@ def slot_propose(config: ConfigFile, slot: Slot) -> None:
 @slot.command("train")
 def slot_train(config: ConfigFile, slot: Slot) -> None:
     """Train the proposal of a slot; writes slot-0007.json, even if the training fails."""
-    trial = slots.train_slot_of_run(open_run(config), slot)
+    trial = slots.train_slot_of_run(read_run(config), slot)
     score = score_text(trial.score)
     out.print(f"slot {slot} {trial.outcome.status} {score} {trial.outcome.message}".rstrip())
 
@@ -59,7 +58,7 @@ def slot_train(config: ConfigFile, slot: Slot) -> None:
 @slot.command("gather")
 def slot_gather(config: ConfigFile) -> None:
     """End a search whose slots are all finished; writes trials.tsv, for the ensemble and the report."""
-    run = open_run(config)
+    run = read_run(config)
     show_trials(run, slots.gather_trials(run))
 
 

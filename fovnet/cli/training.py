@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from fovnet.acts.opening import open_run
 from fovnet.acts.search_plan import SearchPlan
 from fovnet.acts.search_space import change_start
+from fovnet.acts.settings import read_settings
 from fovnet.acts.slices import load_slices_to_train_on
 from fovnet.cli.options import ConfigFile, FolderOut
 from fovnet.cli.screen import epoch_bar, err, out
@@ -47,7 +47,7 @@ def train(
 ) -> None:
     """Train one configuration; status 3 if it does not complete. If killed, the same command resumes."""
 
-    settings = open_run(config).settings
+    settings = read_settings(config)
     configuration = change_start(settings, changes or [])
     choose_device(settings.training.device)
     pack = load_slices_to_train_on(settings, config)
