@@ -31,7 +31,7 @@ from fovnet.volume.dicom.header import (
 )
 from fovnet.volume.dicom.mosaic import is_grid, is_mosaic, make_grid_frames, make_mosaic_frames
 from fovnet.volume.dicom.people import digest_birthday, digest_name, is_new_year
-from fovnet.volume.dicom.plain import Element, PlainHeader, forget_values, tag_of
+from fovnet.volume.dicom.plain import PRIVATE_BIT, Element, PlainHeader, convert_value, tag_of
 from fovnet.volume.dicom.source import DicomObject
 
 MR_IMAGE_CLASSES = (
@@ -113,7 +113,13 @@ def _object_facts_of(dataset: Any, get: Callable[[str], Any]) -> ObjectFacts:
     are made once."""
     if not isinstance(dataset, PlainHeader) or "ConversionType" in dataset:
         return _object_facts(get)
-    facts = _shared_facts(dataset.list_public_elements(_list_image_tags()), dataset.is_implicit)
+    image_tags = _list_image_tags()
+    shared_elements = tuple(
+        (tag, element)
+        for tag, element in dataset.elements.items()
+        if not (tag & PRIVATE_BIT or tag in image_tags)
+    )
+    facts = _shared_facts(shared_elements, dataset.is_implicit)
     acquisition_times = _acquisition_times(get)
     if facts.acquisition_times == acquisition_times:
         return facts
@@ -134,7 +140,7 @@ def forget_names() -> None:
     """Forgets the values in headers that were kept for the images to follow, names and birthdays among
     them."""
     _shared_facts.cache_clear()
-    forget_values()
+    convert_value.cache_clear()
 
 
 def _acquisition_times(get: Callable[[str], Any]) -> tuple[str, ...]:

@@ -256,16 +256,16 @@ def read_dataset(
         open_object(dicom_object, whole=with_pixels) if content is None else io.BytesIO(content)
     )
     with without_warnings(), stream as file:
-        opening = file.read(OPENING_BYTES)
-        refuse_dicomdir(dicom_object, opening)
-        refuse_deflate_bomb(dicom_object, opening, file)
+        refuse_dicomdir(dicom_object, file)
         tags = None  # all of them
         if not with_pixels and not whole_header:
             tags = _list_tags_to_read()
-            plain_header = find_elements(file, opening, tags)
+            plain_header = find_elements(file, file.read(OPENING_BYTES), tags)
+            file.seek(0)
             if plain_header and ("SOPClassUID" in plain_header or "Rows" in plain_header):
                 return plain_header
-        force = not has_preamble(opening[:PREAMBLE_BYTES])
+        refuse_deflate_bomb(dicom_object, file)
+        force = not has_preamble(file.read(PREAMBLE_BYTES))
         file.seek(0)
         try:
             dataset = pydicom.dcmread(
@@ -408,7 +408,7 @@ def _get_private_value(layer: Any, keyword: str) -> Any:
     """The value of a private element, in the block of its private creator, else in block 0x10 if
     that has no creator; decoded if its VR was lost on the way (UN)."""
     group, element_number, creator = PRIVATE_ELEMENTS[keyword]
-    if isinstance(layer, PlainHeader) and not layer.has_group(group):
+    if isinstance(layer, PlainHeader) and group not in layer.groups:
         return None
     private_block = next(
         (

@@ -132,10 +132,10 @@ def _plain_format(
     elements: tuple[tuple[int, Element], ...], is_implicit: bool
 ) -> _PlainFormat | None:
     """The format that PIXEL_KEYWORDS describe; None for one that is not plain, or is to be refused."""
-    header = PlainHeader(dict(elements), is_implicit)
+    header = PlainHeader(dict(elements), is_implicit, pixel_tag=tag_of("PixelData"))
     get = make_lookup(header)
     try:
-        _refuse_description(DicomObject(Path()), header)
+        _refuse_pixels(DicomObject(Path()), header)
     except VolumeError:
         return None
     if as_whole_number(get("NumberOfFrames")) > 1 or get("PixelRepresentation") not in (0, 1):
@@ -183,20 +183,6 @@ def _rescale(stored_values: NDArray[Any], frame: Frame) -> NDArray[Any]:
 
 
 def _refuse_pixels(dicom_object: DicomObject, dataset: Any) -> None:
-    """Raises VolumeError without pixels, and as `_refuse_description`."""
-    if not any(
-        keyword in dataset for keyword in ("PixelData", "FloatPixelData", "DoubleFloatPixelData")
-    ):
-        raise VolumeError(
-            "volume-truncated",
-            f"{dicom_object}: a header without pixel data. Copy it again from its origin.",
-        )
-    _refuse_description(dicom_object, dataset, has_whole_numbers="PixelData" in dataset)
-
-
-def _refuse_description(
-    dicom_object: DicomObject, dataset: Any, *, has_whole_numbers: bool = True
-) -> None:
     """Raises VolumeError if the pixel description is not that of readable grey-scale images."""
     get = make_lookup(dataset)
     allocated_bits = as_whole_number(get("BitsAllocated"))
@@ -204,13 +190,20 @@ def _refuse_description(
     highest_bit = as_whole_number(get("HighBit"))
     photometric_interpretation = as_text(get("PhotometricInterpretation")).upper()
     samples_per_pixel = as_whole_number(get("SamplesPerPixel"))
+    if not any(
+        keyword in dataset for keyword in ("PixelData", "FloatPixelData", "DoubleFloatPixelData")
+    ):
+        raise VolumeError(
+            "volume-truncated",
+            f"{dicom_object}: a header without pixel data. Copy it again from its origin.",
+        )
     if photometric_interpretation not in ("MONOCHROME1", "MONOCHROME2") or samples_per_pixel != 1:
         raise VolumeError(
             "volume-rgb",
             f"{dicom_object}: {samples_per_pixel} samples a pixel, not one of grey (MONOCHROME1 or "
             "MONOCHROME2). Give the series the colours were made from.",
         )
-    if has_whole_numbers and (
+    if "PixelData" in dataset and (
         allocated_bits not in READABLE_ALLOCATED_BITS
         or not 1 < stored_bits <= allocated_bits
         or highest_bit != stored_bits - 1

@@ -15,7 +15,8 @@ from typing import Any, BinaryIO
 
 from fovnet.volume.unpacking import PREAMBLE_BYTES, has_preamble
 
-OPENING_BYTES = 1 << 16  # most headers end before
+OPENING_BYTES = 1 << 14  # most headers end before
+SEQUENCE_BYTES = 1 << 13  # most sequences of undefined length end before
 UNDEFINED_LENGTH = 0xFFFFFFFF
 CHARACTER_SET = 0x00080005
 SYNTAX_TAG = 0x00020010
@@ -60,11 +61,11 @@ class PlainHeader:
         element = self.elements.get(tag)
         if element is None:
             return None
-        if tag & PRIVATE_BIT:  # private: its type depends on the block's creator
+        if tag & PRIVATE_BIT:  # its type depends on the block's creator
             return self._dataset.get(tag)
         if tag in SIGNED_AS_PIXELS:
             return self._dataset[tag].value
-        return _convert(tag, element, self.elements.get(CHARACTER_SET), self.is_implicit)
+        return convert_value(tag, element, self.elements.get(CHARACTER_SET), self.is_implicit)
 
     def ends_with_pixels(self, content: bytes) -> bool:
         """Whether nothing but padding follows the pixels in the bytes of the file."""
@@ -80,24 +81,12 @@ class PlainHeader:
         return bool(length_start + 4 + padding_length == len(content))
 
     def __contains__(self, keyword: str) -> bool:
-        return tag_of(keyword) in self.elements
-
-    def list_public_elements(
-        self, tags_left_out: frozenset[int] = frozenset()
-    ) -> tuple[tuple[int, Element], ...]:
-        """(tag, element) of all that are not private."""
-        return tuple(
-            item
-            for item in self.elements.items()
-            if not (item[0] & PRIVATE_BIT or item[0] in tags_left_out)
-        )
-
-    def has_group(self, group: int) -> bool:
-        """Whether it has an element of a group."""
-        return group in self._groups
+        tag = tag_of(keyword)
+        return tag in self.elements or tag == self.pixel_tag
 
     @cached_property
-    def _groups(self) -> set[int]:
+    def groups(self) -> set[int]:
+        """The groups of its elements."""
         return {tag >> 16 for tag in self.elements}
 
     @cached_property
@@ -133,7 +122,9 @@ def _make_raw_element(tag: int, element: Element, is_implicit: bool) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def _convert(tag: int, element: Element, character_set: Element | None, is_implicit: bool) -> Any:
+def convert_value(
+    tag: int, element: Element, character_set: Element | None, is_implicit: bool
+) -> Any:
     """The value of an element, as pydicom converts it; most of a series are alike."""
     from pydicom.dataelem import convert_raw_data_element
 
@@ -151,12 +142,7 @@ def _list_encodings(character_set: Element | None) -> Any:
 
     if character_set is None:
         return default_encoding
-    return convert_encodings(_convert(CHARACTER_SET, character_set, None, False))
-
-
-def forget_values() -> None:
-    """Forgets the converted values, which may be names."""
-    _convert.cache_clear()
+    return convert_encodings(convert_value(CHARACTER_SET, character_set, None, False))
 
 
 @cache
@@ -190,14 +176,15 @@ def find_elements(file: BinaryIO, opening: bytes, tags: tuple[int, ...]) -> Plai
     """
     try:
         return _walk(file, opening, _types_of_tags(tags))
-    except (error, RecursionError):
+    except Exception:  # pydicom reads it, or says why not
         return None
 
 
 def _walk(
     file: BinaryIO, buffer: bytes, types_by_tag: dict[int, tuple[bytes, ...] | None]
 ) -> PlainHeader:
-    """As `find_elements`.  Raises struct.error if it is not plain."""
+    """As `find_elements`.  Raises struct.error, or whatever pydicom raises for its character set, if it
+    is not plain."""
     syntax, position = _read_meta(buffer)
     is_implicit = syntax == IMPLICIT_SYNTAX
     first_type = buffer[position + 4 : position + 6]
@@ -205,36 +192,41 @@ def _walk(
         raise error("commands, or another encoding")
     elements: dict[int, Element] = {}
     buffer_start = 0  # of the buffer in the file
+
+    def reach(first_byte: int, length: int) -> int:
+        """Where in the buffer a byte of it is when so many follow, as far as the file has them."""
+        nonlocal buffer, buffer_start
+        if first_byte + length <= len(buffer):
+            return first_byte
+        buffer_start += first_byte
+        file.seek(buffer_start)
+        buffer = file.read(max(OPENING_BYTES, length))
+        return 0
+
     while True:
-        if position + 12 > len(buffer):
-            buffer_start += position
-            file.seek(buffer_start)
-            buffer = file.read(OPENING_BYTES)
-            position = 0
+        position = reach(position, 12)
         tag, value_type, start, length = _read_element(buffer, position, is_implicit)
         if tag in PIXEL_TAGS:
+            _list_encodings(elements.get(CHARACTER_SET))
             return PlainHeader(elements, is_implicit, syntax, tag, buffer_start + start, length)
         is_wanted = tag in types_by_tag
         if tag >= ITEM or (is_wanted and length == UNDEFINED_LENGTH):
             raise error("no plain element")
-        position = start + length
         if length == UNDEFINED_LENGTH:
+            start = reach(start, SEQUENCE_BYTES)
             position = _skip_items(buffer, start, value_type, MAX_LEVELS)
-        if not is_wanted:
-            continue
-        types = types_by_tag[tag]
-        if types is not None and not (value_type in types if value_type else types):
-            raise error("not the dictionary's value representation")
-        if position > len(buffer):
-            buffer_start += start
-            file.seek(buffer_start)
-            buffer = file.read(max(OPENING_BYTES, length))
-            start = 0
-            position = length
+        elif not is_wanted:
+            position = start + length
+        else:
+            start = reach(start, length)
+            position = start + length
+            types = types_by_tag[tag]
+            if types is not None and not (value_type in types if value_type else types):
+                raise error("not the dictionary's value representation")
             if position > len(buffer):
                 raise error("cut short")
-        type_name = value_type.decode() if value_type else None
-        elements[tag] = (type_name, buffer[start:position])
+            type_name = value_type.decode() if value_type else None
+            elements[tag] = (type_name, buffer[start:position])
 
 
 def _read_element(

@@ -225,13 +225,15 @@ def _find_end_of_meta(opening: bytes) -> int:
     return position
 
 
-def refuse_dicomdir(dicom_object: DicomObject, opening: bytes) -> None:
+def refuse_dicomdir(dicom_object: DicomObject, file: BinaryIO) -> None:
     """Raises VolumeError "volume-dicomdir" for a DICOMDIR, by the class in its file meta
     information: its dataset states none."""
-    opening = opening[:OPENING_BYTES]
+    opening = file.read(OPENING_BYTES)
+    file.seek(0)
     if (
-        DICOMDIR_CLASS in opening and DICOMDIR_CLASS in opening[: _find_end_of_meta(opening)]
-    ) or PurePosixPath(dicom_object.member_name or dicom_object.path).name.upper() == "DICOMDIR":
+        DICOMDIR_CLASS in opening[: _find_end_of_meta(opening)]
+        or PurePosixPath(dicom_object.member_name or dicom_object.path).name.upper() == "DICOMDIR"
+    ):
         raise VolumeError(
             "volume-dicomdir",
             f"{dicom_object}: a DICOMDIR, the table of contents of a medium, without images. Name its "
@@ -239,9 +241,11 @@ def refuse_dicomdir(dicom_object: DicomObject, opening: bytes) -> None:
         )
 
 
-def refuse_deflate_bomb(dicom_object: DicomObject, opening: bytes, file: BinaryIO) -> None:
+def refuse_deflate_bomb(dicom_object: DicomObject, file: BinaryIO) -> None:
     """Raises VolumeError "volume-too-large" if a deflated object unpacks to more than 512 MiB, or
     out of all proportion, before pydicom unpacks all of it."""
+    opening = file.read(1 << 16)
+    file.seek(0)
     if DEFLATED_UID not in opening or not has_preamble(opening):
         return
     most_bytes = min(MAX_INFLATED_BYTES, most_believable_bytes(file.seek(0, os.SEEK_END)))

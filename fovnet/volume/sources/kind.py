@@ -104,7 +104,7 @@ def file_kind(path: Path) -> FileKind:
     stored_opening = b""
     try:
         refuse_pipe(container, kind.mode)
-        with container.open("rb") as file:
+        with container.open("rb", buffering=0) as file:
             stored_opening = file.read(OPENING_BYTES)
             if not begins_like_gzip(stored_opening):
                 return replace(kind, stored_opening=stored_opening, opening=stored_opening)
