@@ -314,10 +314,11 @@ def _list_members_once(
     one without DICOM in it.  Cached for a batch that reads one series after another: identifying
     the members means opening each of them.
     """
-    archive_kind = find_document_kind(path)
+    archive = _open_archive_once(path, size, changed_ns)
+    archive_kind = document_kind_of_members(archive.namelist())
     if archive_kind and path.suffix.lower() not in ("", ".zip"):
         return ()
-    members = tuple(_list_members(path))
+    members = tuple(_list_members(path, archive))
     may_be_document = archive_kind or has_document_suffix(path.name)
     if may_be_document and not any(isinstance(entry, DicomObject) for entry in members):
         return ()
@@ -334,33 +335,32 @@ def find_document_kind(path: Path) -> str:
         return ""
 
 
-def _list_members(path: Path) -> Iterator[DicomObject | UnreadObject]:
+def _list_members(path: Path, archive: zipfile.ZipFile) -> Iterator[DicomObject | UnreadObject]:
     """The members of an archive that begin like DICOM, by name, and those that cannot be used, with the
     reason.  Raises VolumeError as `_refuse_archive`."""
-    with _open_archive(path) as archive:
-        members = [
-            member
-            for member in archive.infolist()
-            if member.filename and not member.filename.endswith("/")
-        ]
-        _refuse_archive(path, members)
-        count_by_name = Counter(member.filename for member in members)
-        for member_name in sorted(
-            member_name for member_name, member_count in count_by_name.items() if member_count > 1
-        ):
-            sentence = (
-                f"{path}: {count_by_name[member_name]} members are called {member_name}, so the name does not "
-                "tell which is meant. Unpack them under different names."
-            )
-            yield UnreadObject(
-                DicomObject(path, member_name), VolumeError("volume-archive-names", sentence)
-            )
-        for member in sorted(members, key=lambda member: member.filename):
-            if count_by_name[member.filename] > 1:
-                continue
-            entry = _identify_member(archive, member, DicomObject(path, member.filename))
-            if entry is not None:
-                yield entry
+    members = [
+        member
+        for member in archive.infolist()
+        if member.filename and not member.filename.endswith("/")
+    ]
+    _refuse_archive(path, members)
+    count_by_name = Counter(member.filename for member in members)
+    for member_name in sorted(
+        member_name for member_name, member_count in count_by_name.items() if member_count > 1
+    ):
+        sentence = (
+            f"{path}: {count_by_name[member_name]} members are called {member_name}, so the name does not "
+            "tell which is meant. Unpack them under different names."
+        )
+        yield UnreadObject(
+            DicomObject(path, member_name), VolumeError("volume-archive-names", sentence)
+        )
+    for member in sorted(members, key=lambda member: member.filename):
+        if count_by_name[member.filename] > 1:
+            continue
+        entry = _identify_member(archive, member, DicomObject(path, member.filename))
+        if entry is not None:
+            yield entry
 
 
 def _identify_member(

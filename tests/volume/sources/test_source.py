@@ -100,6 +100,16 @@ def test_images_of_a_series_are_opened_three_times(tmp_path: Path, write: Simple
     assert file["sha256"] == joined(map(checksum, sorted(folder.iterdir())))
 
 
+def test_an_archive_is_opened_four_times(tmp_path: Path, write: SimpleNamespace) -> None:
+    """To learn what it is, by finding and by its survey, for its members, and for its checksum."""
+    folder = write.save(tmp_path / "series", write.images(write.noise()))
+    path = write.zipped(tmp_path / "series.zip", folder)
+    OPENED.clear()
+    (source,) = find_volumes([path]).sources
+    file = answered_source(source)
+    assert opened(path) == 4 and file["sha256"] == checksum(path)
+
+
 @pytest.mark.parametrize("name", ["nifti-1", "nifti-2", "nrrd", "metaimage", "mgh"])
 def test_what_finding_found_travels_to_another_process(
     tmp_path: Path, made: ModuleType, name: str
