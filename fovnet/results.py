@@ -1,13 +1,14 @@
 """The paths in a results folder, so that every verb of a workflow finds the files of the one before
-it."""
+it; and that of the ensemble that comes with the package."""
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from fovnet.errors import ConfigError
+from fovnet.errors import ConfigError, ModelError
 from fovnet.machine.locks import take_lock
 from fovnet.records import checksum
 
@@ -15,6 +16,19 @@ SHIPPED_NETWORKS = Path(__file__).parent / "decision" / "shipped"
 """The ensemble that comes with the package."""
 JOBS_PREFIX = "jobs-"
 """Prefix of the journals of searches whose slots are separate jobs."""
+
+
+def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:
+    """The ensemble that comes with this installation.  Raises ModelError "model-absent" if it has
+    none."""
+    if not (folder / "ensemble.json").is_file():
+        raise ModelError(
+            "model-absent",
+            f"{folder}: this installation has no networks; give --model FOLDER, the folder "
+            "`ensemble` of a workflow run, or make them once: make shipped, then fovnet export "
+            f"shipped results/shipped --out {shlex.quote(str(folder))}",
+        )
+    return folder
 
 
 @dataclass(frozen=True)

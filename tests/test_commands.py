@@ -12,9 +12,8 @@ from typer.testing import CliRunner
 from fovnet.cli import app
 from fovnet.commands import predicting, simulating, with_config
 from fovnet.config.files import parse
-from fovnet.decision.shipped import shipped_folder
 from fovnet.errors import FovnetError, ModelError, VolumeError
-from fovnet.results import Results
+from fovnet.results import Results, shipped_folder
 from fovnet.volume.sources.source import read
 
 

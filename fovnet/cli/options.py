@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 import typer
 
-from fovnet.decision.shipped import shipped_folder
 from fovnet.errors import ConfigError
 from fovnet.own_files import refuse_foreign
 from fovnet.records import read_columns, why_unwritable
+from fovnet.results import shipped_folder
 from fovnet.volume.dicom.triage import INCLUDABLE_KINDS
 from fovnet.words import did_you_mean
 

@@ -24,10 +24,10 @@ from fovnet.decision.answer import AnsweredVolume, answer_facts, make_refusal, t
 from fovnet.decision.chain.spans import Span
 from fovnet.decision.ensemble import Ensemble, load_ensemble
 from fovnet.decision.predict import predict_volumes, refuse_unforeseen
-from fovnet.decision.shipped import shipped_folder
 from fovnet.decision.statements import NO, UNSURE, YES
 from fovnet.errors import ConfigError, VolumeError
 from fovnet.records import as_json_type
+from fovnet.results import shipped_folder
 from fovnet.volume.sources.discovery import find_volumes, name_volumes
 from fovnet.volume.sources.in_memory import IN_MEMORY_NAME, write_temporary_file
 from fovnet.volume.sources.source import Source, source_of

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -26,7 +25,7 @@ from fovnet.decision.parts import SUMS_FILE_NAME, write_sums
 from fovnet.errors import ModelError
 from fovnet.net.inference.engines import AUTO
 from fovnet.records import read_json, read_tsv, replace_with, write_json
-from fovnet.results import SHIPPED_NETWORKS, Results
+from fovnet.results import Results
 
 MODEL_CARD_FILE = "model-card.md"
 CONFIG_FILE = "config.yaml"
@@ -43,19 +42,6 @@ class ShippedFolder:
     folder: Path
     member_count: int
     byte_count: int
-
-
-def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:
-    """The ensemble that comes with this installation.  Raises ModelError "model-absent" if it has
-    none."""
-    if not (folder / FACTS_FILE_NAME).is_file():
-        raise ModelError(
-            "model-absent",
-            f"{folder}: this installation has no networks; give --model FOLDER, the folder "
-            "`ensemble` of a workflow run, or make them once: make shipped, then fovnet export "
-            f"shipped results/shipped --out {shlex.quote(str(folder))}",
-        )
-    return folder
 
 
 def export_run(results: Results, folder: Path) -> ShippedFolder:

@@ -771,7 +771,7 @@ from pathlib import Path
 from fovnet.decision.ensemble import load_ensemble
 from fovnet.decision.earlier_answers import TEMPORARY_REFUSAL_CODES
 from fovnet.decision.predict import predict_volumes
-from fovnet.decision.shipped import shipped_folder
+from fovnet.results import shipped_folder
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build_network
 from fovnet.net.inference.torch_engine import TorchEngine

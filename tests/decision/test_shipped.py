@@ -21,7 +21,7 @@ from fovnet.errors import ModelError
 from fovnet.net.family.weights import load_tensors, save_tensors
 from fovnet.net.training.precision import write_weights
 from fovnet.records import read_json
-from fovnet.results import Results
+from fovnet.results import Results, shipped_folder
 from fovnet.volume.slices.outlines import OUTLINE_SHAPE
 from fovnet.volume.slices.stack import cut_slices
 
@@ -48,7 +48,7 @@ def test_what_is_shipped_answers_as_the_run_does_and_its_sums_hold(
     )
     listed = {line.split()[1] for line in (made.folder / "SHA256SUMS").read_text().splitlines()}
     assert listed == {path.name for path in made.folder.iterdir()} - {"SHA256SUMS"}
-    assert shipped.shipped_folder(made.folder) == made.folder and made.member_count == 2
+    assert shipped_folder(made.folder) == made.folder and made.member_count == 2
 
 
 def test_it_holds_neither_marks_of_people_nor_places(run: Results, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_what_may_not_be_shipped_is_refused_and_leaves_nothing(
 
 
 def test_the_networks_of_this_clone_are_whole_small_and_ready() -> None:
-    folder = shipped.shipped_folder()
+    folder = shipped_folder()
     subprocess.run(
         ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=folder, check=True
     )
@@ -159,7 +159,7 @@ def test_the_networks_of_this_clone_are_whole_small_and_ready() -> None:
 
 def test_a_body_in_bright_noise_is_seen_with_the_networks_of_this_clone_and_doubted() -> None:
     """Three regions of a person of no collection, made a map without a mask."""
-    ensemble = load_ensemble(shipped.shipped_folder(), "cpu")
+    ensemble = load_ensemble(shipped_folder(), "cpu")
     person = simulate_stranger(1, 16)
     answers = []
     for noisy, blacken in ((False, True), (True, True), (True, False)):
@@ -193,7 +193,7 @@ def test_a_body_in_bright_noise_is_seen_with_the_networks_of_this_clone_and_doub
 
 def test_an_installation_without_networks_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"--model FOLDER.*model-absent"):
-        shipped.shipped_folder(tmp_path)
+        shipped_folder(tmp_path)
 
 
 def test_float16_rounds_to_the_nearest_and_keeps_counts_and_facts(

@@ -13,7 +13,7 @@ import pytest
 from pydicom.dataset import FileDataset
 
 from fovnet.decision.ensemble import Ensemble, load_ensemble
-from fovnet.decision.shipped import shipped_folder
+from fovnet.results import shipped_folder
 from tests.node.parties import PATIENT, Archive
 
 
