@@ -9,7 +9,8 @@ warm_start       the ensemble that trainings begin with
 search_space     the rows of the search, and the first one tried
 pricing          the costs of these rows on a device, configured or measured
 search_plan      the search of a run: its data, trainings and journal
-finished_search  the last one that finished, and its explanation
+finished_search  the last one that finished
+search_explanation  what a search came to, and why
 learn            what earlier searches taught
 adapt            networks fitted to few labelled volumes, by the folds of `adaptation`
 prepare          people simulated, volumes cut into slices

@@ -1,18 +1,14 @@
-"""The last finished search of a results folder: its journal, its trials, and their explanation."""
+"""The last finished search of a results folder: its journal and its trials."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from fovnet.config.models import Settings
 from fovnet.errors import SearchError
 from fovnet.records import digest, read_json
 from fovnet.results import Results
-from fovnet.search.explain.explanation import Explanation, explain
-from fovnet.search.jobs.proposals import read_request
-from fovnet.search.journal import read_search, read_trials, repeat_instruction, slot_path
-from fovnet.search.search import Search
+from fovnet.search.journal import read_trials, repeat_instruction, slot_path
 from fovnet.search.trial import Trial
 
 
@@ -62,24 +58,3 @@ def journal_of_same_training(settings: Settings, folder: Path) -> Path:
             "fovnet (`fovnet search` records it now); calibrate without --from",
         )
     return journal
-
-
-def explain_search(
-    journal: Path, trials: Sequence[Trial] | None = None
-) -> tuple[Search, Explanation]:
-    """The search in a journal, and its explanation from all its trials, or from `trials`, then
-    taken as all that were requested unless the search ended early."""
-    search = read_search(journal)
-    finished_trials = read_trials(journal) if trials is None else trials
-    request = read_request(journal, len(finished_trials))
-    if trials is not None and request.ends_after is None:
-        trial_count = search.schedule.full_trainings_of(trial.proposal for trial in finished_trials)
-    else:
-        trial_count = request.trials
-    return search, explain(
-        search,
-        finished_trials,
-        requested_trials=trial_count,
-        ends_after=request.ends_after,
-        notes=request.notes,
-    )

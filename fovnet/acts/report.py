@@ -7,8 +7,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from fovnet._version import __version__
-from fovnet.acts.finished_search import explain_search, read_finished_search
+from fovnet.acts.finished_search import read_finished_search
 from fovnet.acts.run import Run
+from fovnet.acts.search_explanation import explain_search
 from fovnet.decision.folder import FACTS_FILE_NAME, RULE_FILE_NAME, ModelFolder
 from fovnet.evaluate.ablation import current_ablation
 from fovnet.evaluate.finished_run import collections_of, evaluate_results, manifest_of

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from fovnet.acts.finished_search import explain_search, read_finished_search
+from fovnet.acts.finished_search import read_finished_search
 from fovnet.acts.learn import learn_prior
 from fovnet.acts.opening import open_run
+from fovnet.acts.search_explanation import explain_search
 from fovnet.cli.options import ConfigFile, PathArgument, PathOption, file_out
 from fovnet.cli.screen import empty_table, err, out, progress_bar, show_table
 from fovnet.cli.slots import show_trials
