@@ -4,6 +4,7 @@ them."""
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -11,7 +12,10 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
+from types import ModuleType
 
+import nibabel
+import numpy as np
 import pytest
 
 from fovnet.cli.verbs import VERBS
@@ -423,6 +427,73 @@ def test_what_needs_no_torch_costs_no_torch() -> None:
         "    assert not {'torch', 'monai'} & sys.modules.keys(), name"
     )
     subprocess.run([sys.executable, "-c", code, *names], check=True, timeout=900)
+
+
+NEVER_NEEDED = frozenset(
+    [
+        "SimpleITK",
+        "highdicom",
+        "monai",
+        "pandas",
+        "scipy.interpolate",
+        "scipy.optimize",
+        "scipy.stats",
+        "sklearn",
+        "snakemake",
+        "yaml",
+    ]
+)
+OF_PAGES = frozenset({"jinja2", "matplotlib"})
+OF_COMMANDS = frozenset({"pydantic", "rich", "typer"})  # typer asks for pydantic
+OF_IMAGES = frozenset({"PIL", "nibabel", "pydicom"})
+COMMAND = "import sys; from fovnet.cli import main; sys.argv = ['fovnet', *sys.argv[1:]]; main()"
+PREDICT = "import fovnet, sys; fovnet.load(device='cpu').predict(sys.argv[1])"
+ANSWER_ALONE = "predict {} --out out --device cpu --no-pictures --no-pages"
+UNUSED_BY_CASE = {
+    "help": (COMMAND, "--help", NEVER_NEEDED | OF_PAGES | OF_IMAGES | {"numpy", "scipy"}),
+    "networks": (
+        "import fovnet; fovnet.load(device='cpu')",
+        "",
+        NEVER_NEEDED | OF_PAGES | OF_COMMANDS | OF_IMAGES,
+    ),
+    "nifti": (PREDICT, "body.nii.gz", NEVER_NEEDED | OF_PAGES | OF_COMMANDS),
+    "series": (PREDICT, "series", NEVER_NEEDED | OF_PAGES | OF_COMMANDS),
+    "refused": (PREDICT, "text.nii.gz", NEVER_NEEDED | OF_PAGES | OF_COMMANDS | OF_IMAGES),
+    "nifti-answer": (COMMAND, ANSWER_ALONE.format("body.nii.gz"), NEVER_NEEDED | OF_PAGES),
+    "series-answer": (COMMAND, ANSWER_ALONE.format("series"), NEVER_NEEDED | OF_PAGES),
+    "refused-answer": (
+        COMMAND,
+        ANSWER_ALONE.format("text.nii.gz"),
+        NEVER_NEEDED | OF_PAGES | OF_IMAGES,
+    ),
+    "nifti-page": (COMMAND, "predict body.nii.gz --out out --device cpu", NEVER_NEEDED),
+}
+"""{case: (code, its arguments, packages that it must not import)}; nibabel itself imports pydicom."""
+
+
+@pytest.mark.parametrize("case", UNUSED_BY_CASE)
+def test_what_is_imported_is_what_is_used(case: str, tmp_path: Path, write: ModuleType) -> None:
+    code, arguments, unused = UNUSED_BY_CASE[case]
+    voxels = write.noise((40, 32, 16))
+    nibabel.save(
+        nibabel.Nifti1Image(voxels, np.diag([4.0, 4.0, 6.0, 1.0])), tmp_path / "body.nii.gz"
+    )
+    write.save(tmp_path / "series", write.images(voxels))
+    (tmp_path / "text.nii.gz").write_text("no volume\n")
+    report = f"import atexit, sys; atexit.register(lambda: print('loaded', *sys.modules)); {code}"
+    completed = subprocess.run(
+        [sys.executable, "-c", report, *arguments.split()],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    loaded = completed.stdout.rpartition("loaded ")[2].split()
+    assert "fovnet" in loaded and completed.returncode in (0, 3), completed.stderr[-2000:]
+    assert not unused & set(loaded)
+    assert (tmp_path / "out" / "spans.tsv").exists() == ("--out" in arguments)
 
 
 @pytest.mark.parametrize(
