@@ -19,6 +19,7 @@ Trainings, predictions, answers:
     tutorial     that pipeline
     textbook     its networks
     predicting   a prediction and its stages
+    one_shot     a new process for each
     neighbours   busy processes beside it
     robustness   changed volumes, and volumes without an answer
     shares       shares with intervals over subjects

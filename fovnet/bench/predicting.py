@@ -10,6 +10,7 @@ reader has to do.
     unpack    gzip and numpy alone, by the standard library
     beside    all the stages once more while other processes compute, in turn with the stages
               without them
+    one-shot  a new process that predicts this volume and ends (fovnet.bench.one_shot)
 Volumes per second are those of `fovnet predict` itself on several such volumes, of which the next
 is read while one is decided.
 
@@ -25,7 +26,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -35,9 +36,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fovnet.bench.neighbours import neighbours
+from fovnet.bench.one_shot import can_measure_processes, measure_bare, measure_one_shot
 from fovnet.bench.together import Progress, run_alone
 from fovnet.decision.answer import answer_facts, table_rows
 from fovnet.decision.ensemble import Ensemble, load_ensemble
+from fovnet.decision.folder import GRAPH_FILE_NAME
 from fovnet.decision.predict import predict_volumes
 from fovnet.errors import FovnetError, VolumeError
 from fovnet.machine.allocation import give_back_freed_memory, keep_freed_memory
@@ -50,7 +53,7 @@ from fovnet.phantom.collection import encode_nifti
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import sample_person
 from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, scan
-from fovnet.records import replace_with, write_json
+from fovnet.records import replace_with, write_json, write_text
 from fovnet.volume.orient import to_ras
 from fovnet.volume.slices.stack import Slicing, cut_slices
 from fovnet.volume.sources.kind import file_kind
@@ -102,6 +105,8 @@ class PredictingTime:
     whole_ms    the sum of the stages without neighbours;  beside_ms  with them
     least_ms    the least of these;  beside_least_ms  likewise
     ratio       beside_ms over whole_ms
+    one_shot_*  CPU seconds and peak memory of a new process for this volume alone, refused or not
+    bare_*      of a script of nibabel and ONNX Runtime that computes its probabilities; NIfTI alone
     """
 
     path: str
@@ -130,6 +135,10 @@ class PredictingTime:
     least_ms: float | None = None
     beside_least_ms: float | None = None
     ratio: float | None = None
+    one_shot_cpu_s: float | None = None
+    one_shot_peak_mb: float | None = None
+    bare_cpu_s: float | None = None
+    bare_peak_mb: float | None = None
     note: str = ""
 
 
@@ -153,15 +162,36 @@ def measure_predictions(
     paths_with_engines = [(path, engine) for path in paths for engine in engines]
     for done_count, (path, engine) in enumerate(paths_with_engines):
         progress(done_count, len(paths_with_engines))
-        try:
-            # a missing file, or one of no known format, is refused before a process loads the
-            # networks
-            find_reader(file_kind(path))
-        except VolumeError as refusal:
-            yield PredictingTime(str(path), engine, note=str(refusal))
-            continue
-        yield run_alone(measure_prediction, path, model_folder, engine, repeats, neighbour_count)
+        time = _measure_warm(path, model_folder, engine, repeats, neighbour_count)
+        if can_measure_processes():
+            time = _add_processes(time, path, model_folder, repeats)
+        yield time
     progress(len(paths_with_engines), len(paths_with_engines))
+
+
+def _measure_warm(
+    path: Path, model_folder: Path, engine: str, repeats: int, neighbour_count: int
+) -> PredictingTime:
+    """The figures of `measure_prediction` in a process of its own."""
+    try:
+        # a missing file, or one of no known format, is refused before a process loads the networks
+        find_reader(file_kind(path))
+    except VolumeError as refusal:
+        return PredictingTime(str(path), engine, note=str(refusal))
+    return run_alone(measure_prediction, path, model_folder, engine, repeats, neighbour_count)
+
+
+def _add_processes(
+    time: PredictingTime, path: Path, model_folder: Path, repeats: int
+) -> PredictingTime:
+    """The figures of a file and an engine, with those of new processes."""
+    one_shot = measure_one_shot(path, model_folder, time.engine, repeats)
+    time = replace(time, one_shot_cpu_s=one_shot.cpu_s, one_shot_peak_mb=one_shot.peak_mb)
+    has_graph = (model_folder / GRAPH_FILE_NAME).exists()
+    if time.note or not has_graph or not path.name.endswith((".nii", ".nii.gz")):
+        return time
+    bare = measure_bare(path, model_folder, repeats)
+    return replace(time, bare_cpu_s=bare.cpu_s, bare_peak_mb=bare.peak_mb)
 
 
 def write_simulated_volume(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
@@ -180,6 +210,49 @@ def write_simulated_volume(path: Path, shape: tuple[int, int, int], seed: int = 
     orientation = np.column_stack([np.arange(3), np.ones(3)]).astype(np.int64)
     nifti_content = encode_nifti(image, orientation)
     return replace_with(path, lambda file: file.write(nifti_content))
+
+
+def write_simulated_files(folder: Path, shape: tuple[int, int, int]) -> list[Path]:
+    """What is measured where no volume is given: a simulated NIfTI, the same as a DICOM series, and
+    a file that is refused."""
+    nifti_path = write_simulated_volume(folder / "simulated.nii.gz", shape)
+    refused_path = write_text(folder / "refused.nii.gz", "this is no volume")
+    return [nifti_path, _write_series(folder / "series", nifti_path), refused_path]
+
+
+def _write_series(folder: Path, nifti_path: Path) -> Path:
+    """`folder`, with a file of MR Image Storage for each slice of a NIfTI of upright axes."""
+    from pydicom.dataset import Dataset, FileMetaDataset
+    from pydicom.uid import ExplicitVRLittleEndian, MRImageStorage, generate_uid
+
+    volume = to_ras(read(source_of(nifti_path)))
+    spacing_mm = np.abs(np.diag(volume.vox_to_ras)[:3])
+    folder.mkdir()
+    series_uid = generate_uid(entropy_srcs=["series"])
+    for number, plane in enumerate(np.moveaxis(volume.voxels, 2, 0), start=1):
+        image = Dataset()
+        image.file_meta = FileMetaDataset()
+        image.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
+        image.SOPClassUID = MRImageStorage
+        image.SOPInstanceUID = generate_uid(entropy_srcs=["image", str(number)])
+        image.SeriesInstanceUID = series_uid
+        image.StudyInstanceUID = generate_uid(entropy_srcs=["study"])
+        image.Modality = "MR"
+        image.InstanceNumber = number
+        x_mm, y_mm, z_mm = volume.vox_to_ras[:3, 3]
+        image.ImagePositionPatient = [-x_mm, -y_mm, z_mm + (number - 1) * spacing_mm[2]]
+        image.ImageOrientationPatient = [-1, 0, 0, 0, -1, 0]  # along RAS, in DICOM's LPS
+        image.PixelSpacing = [spacing_mm[1], spacing_mm[0]]
+        image.Columns, image.Rows = plane.shape
+        image.SamplesPerPixel = 1
+        image.PhotometricInterpretation = "MONOCHROME2"
+        image.BitsAllocated = 16
+        image.BitsStored = 16
+        image.HighBit = 15
+        image.PixelRepresentation = 0
+        image.PixelData = np.ascontiguousarray(plane.T).astype("<u2").tobytes()
+        image.save_as(folder / f"{number:04d}.dcm", enforce_file_format=True)
+    return folder
 
 
 def measure_prediction(

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from fovnet.bench import predicting, throughput
 from fovnet.bench.figures.throughput import throughput_figure
-from fovnet.bench.predicting import PredictingTime, measure_predictions, write_simulated_volume
+from fovnet.bench.predicting import PredictingTime, measure_predictions, write_simulated_files
 from fovnet.bench.throughput import Bounds, Throughput, measure_throughputs
 from fovnet.cli.options import (
     Device,
@@ -78,7 +78,10 @@ TimesFile = Annotated[
 ]
 VolumePaths = Annotated[
     list[Path] | None,
-    PathArgument(help="Volumes; default: one simulated volume.", show_default=False),
+    PathArgument(
+        help="Volumes; default: a simulated NIfTI, the same as DICOM, and a file that is refused.",
+        show_default=False,
+    ),
 ]
 SimulatedShape = Annotated[
     tuple[int, int, int] | None,
@@ -185,30 +188,50 @@ def bench_predict(
             "is measured instead; leave out one of the two",
         )
     with tempfile.TemporaryDirectory() as folder, progress_bar("predicting") as advance:
-        if not paths:
-            paths = [
-                write_simulated_volume(Path(folder) / "simulated.nii.gz", shape or SIMULATED_SHAPE)
-            ]
+        measured_paths = paths or write_simulated_files(Path(folder), shape or SIMULATED_SHAPE)
         times = list(
             measure_predictions(
-                paths, model_folder(model), repeats, advance, engine_names, neighbours
+                measured_paths, model_folder(model), repeats, advance, engine_names, neighbours
             )
         )
     measured_times = [time for time in times if time.total_ms is not None]
     if not measured_times:
         raise VolumeError(
             "bench-nothing",
-            f"none of {len(paths)} could be answered: {first_notes(times)}",
+            f"none of {len(measured_paths)} could be answered: {first_notes(times)}",
         )
     write_tsv(out_file, predicting.COLUMNS, [vars(time) for time in times])
     show_table(_times_table(measured_times, repeats))
     if neighbours:
         show_table(_neighbours_table(measured_times, neighbours, repeats))
+    show_table(_one_shot_table([time for time in times if time.one_shot_cpu_s], repeats))
     for note in dict.fromkeys(time.note for time in times if time.note):
         out.print(note)
     out.print(f"{out_file}")
-    if len(measured_times) < len(times):
+    if paths and len(measured_times) < len(times):
         raise typer.Exit(3)
+
+
+def _one_shot_table(times: Sequence[PredictingTime], repeats: int) -> Table:
+    """A row for each file and engine: a new process for it alone, and the bare script."""
+    table = empty_table(
+        f"a new process for one volume, without page and picture, median of {repeats}",
+        *("file", "engine", "CPU s", "peak MB", "bare script: CPU s", "peak MB", "ratio of CPU s"),
+    )
+    for time in times:
+        ratio = None
+        if time.one_shot_cpu_s and time.bare_cpu_s:
+            ratio = time.one_shot_cpu_s / time.bare_cpu_s
+        table.add_row(
+            Path(time.path).name,
+            time.engine,
+            *number_cells(".2f", time.one_shot_cpu_s),
+            *number_cells(",.0f", time.one_shot_peak_mb),
+            *number_cells(".2f", time.bare_cpu_s),
+            *number_cells(",.0f", time.bare_peak_mb),
+            *number_cells(".2f", ratio),
+        )
+    return table
 
 
 def _times_table(times: Sequence[PredictingTime], repeats: int) -> Table:

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from fovnet.bench import predicting
 from fovnet.bench.neighbours import neighbours
+from fovnet.bench.one_shot import can_measure_processes
 from fovnet.bench.predicting import COLUMNS, STAGES, measure_prediction, write_simulated_volume
 from fovnet.cli import app
 from fovnet.decision.ensemble import load_ensemble
@@ -115,15 +116,22 @@ def test_the_verb_writes_a_row_a_file_and_an_engine(finished: Path, tmp_path: Pa
         32,
         10,
         "--engine",
-        "torch",
+        "onnx",
         "--beside",
         1,
     ]
     done = CliRunner().invoke(app, list(map(str, words)))
     assert done.exit_code == 0, done.output
     rows = read_tsv(tmp_path / "t.tsv")
-    assert tuple(rows[0]) == COLUMNS and [row["engine"] for row in rows] == ["torch"]
-    for row in rows:
+    assert tuple(rows[0]) == COLUMNS and [row["engine"] for row in rows] == ["onnx"] * 3
+    nifti, series, refused = rows
+    assert not nifti["note"] and not series["note"] and "volume-format" in refused["note"]
+    if can_measure_processes():
+        assert all(float(row["one_shot_cpu_s"]) > 0.1 for row in rows)
+        assert 0.1 < float(nifti["bare_cpu_s"]) < float(nifti["one_shot_cpu_s"])
+        assert not series["bare_cpu_s"] and not refused["bare_cpu_s"]
+        assert float(nifti["bare_peak_mb"]) > 40 and float(refused["one_shot_peak_mb"]) > 40
+    for row in (nifti, series):
         stages = np.array([float(row[f"{stage}_ms"]) for stage in STAGES])
         assert (stages > 0).all() and float(row["total_ms"]) == pytest.approx(
             stages.sum(), abs=0.01
