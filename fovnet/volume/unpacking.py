@@ -94,8 +94,8 @@ def open_file(path: Path) -> BinaryIO:
 
 @contextmanager
 def collect_checksums(checksum_by_file: dict[Path, str]) -> Iterator[None]:
-    """Within it, the SHA-256 hex of the bytes of each file that this thread reads as a volume is put
-    into `checksum_by_file`, so that no file is read again for it."""
+    """Within it, the SHA-256 hex of the bytes of the files that this thread reads as a volume is put
+    into `checksum_by_file`, so that no file is read again for it; see `_DigestedFile`."""
     token = _checksum_by_file.set(checksum_by_file)
     try:
         yield
@@ -211,7 +211,7 @@ def read_to_end(stream: BinaryIO) -> int | None:
 
 class _DigestedFile(io.FileIO):
     """A file that is digested while it is read, each byte once, in their order; when it is closed, to
-    its end."""
+    its end, unless more than MAX_SKIPPED_BYTES are left: further frames, which nobody may ask for."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(os.fspath(path))
@@ -231,10 +231,11 @@ class _DigestedFile(io.FileIO):
         checksum_by_file = _checksum_by_file.get()
         if not self.closed and checksum_by_file is not None:
             with suppress(OSError):  # it is read again, and refused
-                self.seek(self._digested_bytes)
-                while piece := self.read(PIECE_BYTES):
-                    self._digest.update(piece)
-                checksum_by_file[self._path] = self._digest.hexdigest()
+                if self.seek(0, os.SEEK_END) - self._digested_bytes <= MAX_SKIPPED_BYTES:
+                    self.seek(self._digested_bytes)
+                    while piece := self.read(PIECE_BYTES):
+                        self._digest.update(piece)
+                    checksum_by_file[self._path] = self._digest.hexdigest()
         super().close()
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom.plain import OPENING_BYTES, PlainHeader, find_elements
+from fovnet.volume.dicom.plain import OPENING_BYTES, PlainHeader, find_elements, tag_of
 from fovnet.volume.dicom.source import (
     DicomObject,
     open_object,
@@ -532,16 +532,12 @@ def _find_b_value(get: Callable[[str], Any]) -> str:
 def _list_tags_to_read() -> tuple[int, ...]:
     """The tags of the elements to read; the rest of a header, up to megabytes of private data, is
     skipped."""
-    from pydicom.datadict import tag_for_keyword
-
     attributes = VOLUME_ATTRIBUTES + DOUBTFUL_ATTRIBUTES
     keywords: tuple[str, ...] = (
         OBJECT_KEYWORDS + PROTOCOL_KEYWORDS + TIME_KEYWORDS + GEOMETRY_KEYWORDS
     )
     keywords += tuple(keyword for _, keyword in attributes)
-    tags: list[int] = [
-        tag for keyword_to_read in keywords if (tag := tag_for_keyword(keyword_to_read)) is not None
-    ]
+    tags = [tag for tag in map(tag_of, keywords) if tag]
     # pydicom finds VRs by the elements that name the creators of blocks
     for group_number in {group_number for group_number, *_ in PRIVATE_ELEMENTS.values()}:
         tags += [group_number << 16 | block for block in PRIVATE_BLOCKS]
