@@ -118,7 +118,6 @@ def decide_volume(
     """
     chain_region_count = len(vocabulary.chain)
     labelled_chain = decide_labels(probabilities, z_mm, vocabulary, rule, edges_mm)
-    smoothed_probabilities = labelled_chain.smoothed_probabilities
     states = labelled_chain.path_states
     chain_model = labelled_chain.chain_model
     crossings = chain_model.confidence_model.ladder.crossings(states)
@@ -128,36 +127,37 @@ def decide_volume(
         labelled_chain, z_mm, vocabulary, rule, turned_probabilities
     )
     order_trust = _order_trust(path_misfit, volume_roughness, rule)
-    # upside down is improbable beforehand
-    path_trust = order_trust * float(expit(np.log(1.0 / UPSIDE_DOWN_PRIOR - 1.0) - flipped_gain))
+    path_trust = order_trust * _upright_probability(flipped_gain)
     chain_posterior = _visible_posterior(crossings.posterior(), chain_model.is_blank)
     class_certainty = _calibrate_certainty(
         labelled_chain, chain_posterior, path_trust, chain_region_count, rule
     )
     kept_labels = _drop_guesses(labelled_chain.decided_labels, class_certainty, chain_region_count)
-    confidence = np.take_along_axis(
-        class_certainty, class_of_labels(kept_labels, chain_region_count)[:, None], axis=1
-    )[:, 0]
+    slice_confidence = _confidence_of_labels(class_certainty, kept_labels, chain_region_count)
     spans = _spans_of_labels(kept_labels, class_certainty, chain_model.edges_mm, vocabulary)
     set_probability = path_trust * _set_probability(
         labelled_chain, kept_labels, crossings.total, chain_region_count
     )
-    label_agrees = kept_labels[:, :chain_region_count].any(axis=1) == (
-        (states >= 1) & (states <= chain_region_count)
+    presence = compute_presence(
+        labelled_chain.smoothed_probabilities,
+        states,
+        chain_region_count,
+        chain_model.edges_mm,
+        rule,
     )
+    has_chain_label = kept_labels[:, :chain_region_count].any(axis=1)
+    is_in_chain = (states >= 1) & (states <= chain_region_count)
     return Decision(
         spans=tuple(spans),
-        smoothed_probabilities=smoothed_probabilities,
+        smoothed_probabilities=labelled_chain.smoothed_probabilities,
         decided_labels=kept_labels,
-        slice_confidence=confidence,
-        volume_confidence=float(confidence.mean()),
+        slice_confidence=slice_confidence,
+        volume_confidence=float(slice_confidence.mean()),
         flipped_gain=flipped_gain,
-        presence=compute_presence(
-            smoothed_probabilities, states, chain_region_count, chain_model.edges_mm, rule
-        ).discount(order_trust),
+        presence=presence.discount(order_trust),
         boundaries=find_boundaries(
             states,
-            label_agrees,
+            has_chain_label == is_in_chain,
             crossings,
             z_mm,
             chain_model.edges_mm,
@@ -170,6 +170,19 @@ def decide_volume(
         roughness=volume_roughness,
         observation_count=_total_observation_count(chain_model.edges_mm),
     )
+
+
+def _upright_probability(flipped_gain: float) -> float:
+    """That the body is not upside down, which is improbable beforehand."""
+    return float(expit(np.log(1.0 / UPSIDE_DOWN_PRIOR - 1.0) - flipped_gain))
+
+
+def _confidence_of_labels(
+    class_certainty: Floats, kept_labels: NDArray[np.bool_], chain_region_count: int
+) -> Floats:
+    """(s,) the certainty of the class of each slice's labels."""
+    classes = class_of_labels(kept_labels, chain_region_count)
+    return np.take_along_axis(class_certainty, classes[:, None], axis=1)[:, 0]
 
 
 def _measure_flipped_gain(

@@ -190,8 +190,7 @@ def predict_costs(nets: Columns) -> Cost:
         channels = filters
         filters = nets.filters_of_block(block)
         has_shortcut = has_block & nets.residual & (block > 0)
-        # of the 1 x 1 convolution, without biases
-        shortcut_weights = has_shortcut * (channels != filters) * channels * filters
+        shortcut_weights = _shortcut_weights(has_shortcut, channels, filters)
         # of all convolutions but the first
         later_weights = taps * (convolutions - 1) * filters * filters
         opening_channels = input_channels + 1 if block == 0 else channels
@@ -218,21 +217,38 @@ def predict_costs(nets: Columns) -> Cost:
         layers += has_block * (convolutions + nets.convolutions + 1)
         layers += has_shortcut + (shortcut_weights > 0) + is_normalised
     dense, hidden, launches = _head_costs(nets)
-    first_output = first_side**2 * nets.filters * np.where(nets.separable, nets.stride, 1)
     return Cost(
         weight_count=(weights + dense + hidden).astype(np.float64),
         block_flop=flop,
         block_filters=block_filters,
         dense_flop=2.0 * dense.astype(np.float64),
         activation_bytes=activation_bytes + FLOAT_BYTES * hidden,
-        largest_activation_bytes=FLOAT_BYTES * first_output.astype(np.float64),
-        augmentation_bytes=np.full(
-            row_count,
-            FLOAT_BYTES * nets.side**2 * float(GRID_IMAGES + IMAGES_PER_CHANNEL * input_channels),
-        ),
+        largest_activation_bytes=_first_output_bytes(nets),
+        augmentation_bytes=np.full(row_count, _augmentation_bytes(nets)),
         channel_count=np.full(row_count, float(input_channels)),
         launch_count=layers + launches,
     )
+
+
+def _shortcut_weights(
+    has_shortcut: NDArray[np.bool_], channels: NDArray[np.int64], filters: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Those of the 1 x 1 convolution beside a block, without biases; 0 where the shortcut is the
+    identity."""
+    return np.asarray(has_shortcut * (channels != filters) * channels * filters)
+
+
+def _first_output_bytes(nets: Columns) -> NDArray[np.float64]:
+    """Of what the first convolution gives for a slice; of a separable one, the first of its pair."""
+    first_side = nets.side // nets.stride
+    numbers = first_side**2 * nets.filters * np.where(nets.separable, nets.stride, 1)
+    return np.asarray(FLOAT_BYTES * numbers.astype(np.float64))
+
+
+def _augmentation_bytes(nets: Columns) -> float:
+    """Of a slice's sampling grid and the copies of its channels."""
+    image_count = GRID_IMAGES + IMAGES_PER_CHANNEL * nets.channel_count
+    return float(FLOAT_BYTES * nets.side**2 * image_count)
 
 
 def _head_costs(nets: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

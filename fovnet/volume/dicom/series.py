@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 from fovnet.volume.dicom.animals import ANIMAL_NOTE, UNCLEAR_NOTE
 from fovnet.volume.dicom.groups import group_by_key
@@ -146,17 +147,7 @@ class PersonShare:
 def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[str]) -> list[Series]:
     """The groups of one person's images of a series.  If there are several people, the ids depend
     on the person; new ids are added to `taken_ids`."""
-    frames, copies, truncated_objects = _remove_copies(
-        sorted(
-            frames,
-            key=lambda frame: (
-                frame.image_number,
-                frame.sop_uid,
-                frame.frame_number,
-                frame.dicom_object,
-            ),
-        )
-    )
+    frames, copies, truncated_objects = _remove_copies(sorted(frames, key=_order_of_frame))
     images_by_key = group_by_key(frames, make_keys(frames))
     differing_names = [
         name
@@ -174,10 +165,7 @@ def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[st
     series_list: list[Series] = []
     for part_number, (key, part) in enumerate(keyed_parts, start=1):
         images = tuple(part.frames)
-        number_note = ""
-        if len(keyed_parts) > 1:
-            which_volume = f"volume {part_number} of {len(keyed_parts)} of its series"
-            number_note = f"{which_volume}, told apart by {', '.join(differing_names)}"
+        number_note = _number_note(part_number, len(keyed_parts), differing_names)
         copied_objects = [
             copied_object for frame in images for copied_object in copies.pop(_image_id(frame), ())
         ]
@@ -209,6 +197,19 @@ def _series_of_person(frames: list[Frame], share: PersonShare, taken_ids: set[st
             taken_ids.add(series_list[-1].series_id)
     series_list.sort(key=lambda series: series.frames[0].image_number)
     return _set_repeats_aside(series_list, differing_names)
+
+
+def _number_note(part_number: int, part_count: int, differing_names: Sequence[str]) -> str:
+    """Which of several volumes of a series this is; "" for the only one."""
+    if part_count == 1:
+        return ""
+    differences = ", ".join(differing_names)
+    return f"volume {part_number} of {part_count} of its series, told apart by {differences}"
+
+
+def _order_of_frame(frame: Frame) -> tuple[Any, ...]:
+    """By image number; the rest settles ties, whatever order the files were found in."""
+    return frame.image_number, frame.sop_uid, frame.frame_number, frame.dicom_object
 
 
 def _species_note(frame: Frame) -> str:
