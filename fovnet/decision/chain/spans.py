@@ -138,13 +138,7 @@ def decide_volume(
     set_probability = path_trust * _set_probability(
         labelled_chain, kept_labels, crossings.total, chain_region_count
     )
-    presence = compute_presence(
-        labelled_chain.smoothed_probabilities,
-        states,
-        chain_region_count,
-        chain_model.edges_mm,
-        rule,
-    )
+    presence = _presence_of_chain(labelled_chain, chain_region_count, rule)
     has_chain_label = kept_labels[:, :chain_region_count].any(axis=1)
     is_in_chain = (states >= 1) & (states <= chain_region_count)
     return Decision(
@@ -169,6 +163,19 @@ def decide_volume(
         misfit=path_misfit,
         roughness=volume_roughness,
         observation_count=_total_observation_count(chain_model.edges_mm),
+    )
+
+
+def _presence_of_chain(
+    labelled_chain: LabelledChain, chain_region_count: int, rule: Rule
+) -> Presence:
+    """How probable each region is at all and in each slice, before doubts of the order."""
+    return compute_presence(
+        labelled_chain.smoothed_probabilities,
+        labelled_chain.path_states,
+        chain_region_count,
+        labelled_chain.chain_model.edges_mm,
+        rule,
     )
 
 
