@@ -8,7 +8,7 @@ from fovnet.config.models import Settings
 from fovnet.errors import SearchError
 from fovnet.records import digest, read_json
 from fovnet.results import Results
-from fovnet.search.journal import read_trials, repeat_instruction, slot_path
+from fovnet.search.slot_files import read_trials, repeat_instruction, slot_path
 from fovnet.search.trial import Trial
 
 
@@ -17,7 +17,7 @@ def read_finished_search(results: Results) -> tuple[Path, list[Trial]]:
     if an earlier run requested more.
 
     Raises SearchError ("search-missing") if no search has finished, ("slot-missing") if one of its
-    slots is gone, and as `fovnet.search.journal.read_trials` does.
+    slots is gone, and as `fovnet.search.slot_files.read_trials` does.
     """
     try:
         search_facts = read_json(results.search / "current.json")

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from fovnet.search.explain.explanation import Explanation, explain
 from fovnet.search.jobs.proposals import read_request
-from fovnet.search.journal import read_search, read_trials
+from fovnet.search.journal import read_search
 from fovnet.search.search import Search
+from fovnet.search.slot_files import read_trials
 from fovnet.search.trial import Trial
 
 

@@ -28,9 +28,9 @@ from fovnet.net.jobs.training_data import training_fingerprint
 from fovnet.net.jobs.trials import forget_recorded
 from fovnet.net.jobs.workers import TrainingJob, TrainingPool, file_stamp
 from fovnet.records import digest, read_npz, replace_with, write_npz
-from fovnet.search.journal import read_trials
 from fovnet.search.run import Progress, run_search
 from fovnet.search.search import Search
+from fovnet.search.slot_files import read_trials
 from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Trial
 

@@ -23,9 +23,10 @@ from fovnet.report.content.search_explanation.importance import brief_axes_table
 from fovnet.report.content.search_explanation.view import paragraphs
 from fovnet.report.figures.side_by_side import course_of, courses_figure
 from fovnet.results import Results
-from fovnet.search.journal import read_search, read_trials
+from fovnet.search.journal import read_search
 from fovnet.search.learn.training import Lessons
 from fovnet.search.prior import Prior, write_prior
+from fovnet.search.slot_files import read_trials
 from fovnet.search.trial import Trial
 
 verbs = typer.Typer()

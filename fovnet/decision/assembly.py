@@ -145,7 +145,7 @@ def _refuse_unusable_networks(networks: Sequence[Path], inputs: Mapping[str, Any
     """Raises ModelError for the first of a journal's networks that is missing or damaged, with the
     slot to repeat, or has other inputs."""
     # all search methods, 0.6 s that no prediction needs
-    from fovnet.search.journal import repeat_instruction
+    from fovnet.search.slot_files import repeat_instruction
 
     for path in networks:
         try:

@@ -9,6 +9,7 @@
     run      a search in one process
     jobs     a search slot by slot, each a job of its own
     journal  what a search leaves on disk, valid at any moment
+    slot_files  the trials in it
     prior    what earlier searches taught, as a file
     learn    how it is learned from their journals
     explain  a search, looked at afterwards

@@ -23,13 +23,13 @@ from zipfile import BadZipFile
 from fovnet.errors import SearchError
 from fovnet.machine.locks import take_lock
 from fovnet.records import read_json, read_npz, write_json, write_npz
-from fovnet.results import JOBS_PREFIX
 from fovnet.search.look.view import DEFAULT_CANDIDATES, Modelling, Polling, Ranking
 from fovnet.search.prior import read_prior, write_prior
 from fovnet.search.search import Search, propose_slot
+from fovnet.search.slot_files import read_slot, read_trials, slot_path
 from fovnet.search.space import Axis, Space
 from fovnet.search.spend.schedule import Schedule
-from fovnet.search.trial import Proposal, Trial, trial_from_facts, trial_to_facts
+from fovnet.search.trial import Proposal, Trial, trial_to_facts
 
 PRIOR_FILE_NAME = "prior.safetensors"
 OTHER_PREDICTIONS_TEXT = (
@@ -183,47 +183,6 @@ def read_header(folder: Path) -> dict[str, Any]:
             "journal-header",
             f"{folder}: search.json is unreadable ({fault}); restore it or search again.",
         ) from fault
-
-
-def slot_path(folder: Path, slot: int) -> Path:
-    """The file of a slot; four digits, more where needed."""
-    return folder / f"slot-{slot:04d}.json"
-
-
-def slot_of_file(path: Path) -> int:
-    """The slot that a file is of, by its name: slot-0007.json, proposal-0007.json and the like."""
-    return int(path.stem.split("-")[1])
-
-
-def repeat_instruction(slot_file: Path) -> str:
-    """The instruction to have a slot trained again, to the same bytes; it depends on whether the
-    search runs as jobs."""
-    if slot_file.parent.name.startswith(JOBS_PREFIX):
-        command = "the same `snakemake` command trains"
-    else:
-        command = "`fovnet search` trains"
-    trials_table = slot_file.parent.parent / "trials.tsv"
-    return f"remove {slot_file} and {trials_table}, and {command} that slot again"
-
-
-def read_slot(path: Path) -> Trial:
-    """The trial in a slot file.  Raises FileNotFoundError, or ValueError, KeyError, TypeError if it
-    is unreadable."""
-    return trial_from_facts(read_json(path))
-
-
-def read_trials(folder: Path) -> list[Trial]:
-    """The finished trials of a journal, by slot, without changing it.  Raises SearchError for an
-    unreadable one."""
-    trials = []
-    for path in folder.glob("slot-*.json"):
-        try:
-            trials.append(read_slot(path))
-        except (ValueError, KeyError, TypeError) as fault:
-            raise SearchError(
-                "slot-damaged", f"{path}: unreadable ({fault}): {repeat_instruction(path)}."
-            ) from fault
-    return sorted(trials, key=lambda trial: trial.proposal.slot)
 
 
 def read_search(folder: Path) -> Search:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fovnet.errors import SearchError
-from fovnet.search.journal import Journal, own_journal, read_header, slot_path
+from fovnet.search.journal import Journal, own_journal, read_header
 from fovnet.search.search import Search, describe_too_little_gain, is_possible, propose_slot
+from fovnet.search.slot_files import slot_path
 from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.words import several
 

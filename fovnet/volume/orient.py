@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import join_sizes
@@ -113,6 +112,8 @@ def find_closest_axes(vox_to_ras: NDArray[np.float64]) -> NDArray[np.float64]:
 def _resample_straight(canonical: Volume) -> Volume:
     """A RAS-ordered volume interpolated on a grid along the scanner axes with the same centre and
     spacings."""
+    from scipy import ndimage
+
     stored_shape = np.asarray(canonical.voxels.shape)
     stored_axes = canonical.vox_to_ras[:3, :3]
     straight_spacing, straight_sides = straight_grid(stored_axes, stored_shape)

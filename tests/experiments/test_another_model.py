@@ -25,7 +25,7 @@ from another_model import (
 from autoencoder import train_autoencoder
 from fovnet.errors import FovnetError
 from fovnet.records import read_tsv
-from fovnet.search.journal import read_trials
+from fovnet.search.slot_files import read_trials
 from fovnet.search.trial import Proposal
 from tests.typed_words import output_of
 

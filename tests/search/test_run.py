@@ -17,10 +17,11 @@ import pytest
 
 from fovnet.errors import SearchError
 from fovnet.search.jobs.proposals import read_request
-from fovnet.search.journal import own_journal, read_trials, replay
+from fovnet.search.journal import own_journal, replay
 from fovnet.search.methods import METHODS
 from fovnet.search.run import run_search
 from fovnet.search.search import ENOUGH_SCORES, Search
+from fovnet.search.slot_files import read_trials
 from fovnet.search.space import Space
 from fovnet.search.spend.schedule import Schedule
 from fovnet.search.trial import Outcome, latest_trials, trial_to_facts

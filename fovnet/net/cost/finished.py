@@ -12,7 +12,7 @@ from fovnet.net.cost.columns import columns_of_configurations
 from fovnet.net.cost.predicted import Work
 from fovnet.net.cost.speed import Timings, repeat_number
 from fovnet.records import read_npz
-from fovnet.search.journal import read_trials
+from fovnet.search.slot_files import read_trials
 from fovnet.search.trial import Trial
 
 

@@ -10,15 +10,10 @@ from fovnet.errors import SearchError
 from fovnet.net.jobs.workers import TrainingJob, TrainingPool
 from fovnet.net.paths import forget_checkpoint, weights_path_of
 from fovnet.search.jobs.steps import finish, is_on_record
-from fovnet.search.journal import (
-    read_search,
-    read_slot,
-    read_trials,
-    slot_of_file,
-    slot_path,
-)
+from fovnet.search.journal import read_search
 from fovnet.search.run import Submit, run_search
 from fovnet.search.search import Search
+from fovnet.search.slot_files import read_slot, read_trials, slot_of_file, slot_path
 from fovnet.search.spend.ledger import Ledger
 from fovnet.search.spend.spends import continuable_slots
 from fovnet.search.trial import Outcome, Proposal, Trial

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fovnet.evaluate.measures import Measure
-from fovnet.maths.ladder import Height
-from fovnet.regions import Vocabulary
 from fovnet.report.content.cells import MeasuredText
 from fovnet.words import yes_or_no
+
+if TYPE_CHECKING:  # a duration in words costs no scipy
+    from fovnet.evaluate.measures import Measure
+    from fovnet.maths.ladder import Height
+    from fovnet.regions import Vocabulary
 
 DASH = "–"
 """Stands for what is missing."""

@@ -34,12 +34,10 @@ from fovnet.search.journal import (
     open_journal,
     read_header,
     read_search,
-    read_slot,
-    slot_of_file,
-    slot_path,
 )
 from fovnet.search.run import Submit, start_notes, train_alone
 from fovnet.search.search import Search, describe_too_little_gain, propose_slot, seconds_for
+from fovnet.search.slot_files import read_slot, slot_of_file, slot_path
 from fovnet.search.trial import Proposal, Trial
 from fovnet.words import several
 

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fovnet.records import digest
-from fovnet.search.journal import read_header, read_trials
+from fovnet.search.journal import read_header
 from fovnet.search.prior import EarlierSearch
+from fovnet.search.slot_files import read_trials
 from fovnet.search.space import Axis
 from fovnet.search.trial import latest_trials
 

@@ -18,7 +18,6 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from fovnet.errors import ConfigError
 from fovnet.maths.poll import SIZES, directions, reflection
@@ -170,6 +169,8 @@ class Mesh:
     ) -> Integers:
         """(m,) of a list, the free row nearest to each point (m, d), NO_ROW where the centre is as
         near; ties by lot, the same at each call, and of the numbers that `_poll_points` draws."""
+        from scipy.spatial.distance import cdist
+
         cube_points = self._cube_points(points)
         unit_cube = self.space.unit_cube
         free_rows = np.flatnonzero(is_free)

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.header import Frame
@@ -192,6 +191,8 @@ def _move_upright(
     A tilted gantry shifts every image against the one before; each is interpolated (bilinear) onto
     a plane that covers them all.
     """
+    from scipy import ndimage
+
     mm_per_px = np.asarray(positions.spacing_mm[::-1])
     # (n, 2) pixels along rows, along columns
     shift_px = positions.shifts_mm / mm_per_px

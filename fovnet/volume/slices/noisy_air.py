@@ -29,7 +29,6 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from fovnet.volume.volume import Volume
 
@@ -97,6 +96,8 @@ def blacken_noise(volume: Volume, black: float, white: float) -> Volume:
 def find_noise(plane: Floats32, spacing_mm: NDArray[np.float64]) -> NDArray[np.bool_]:
     """(i, j) which voxels of a slice, from 0 (black) to 1 (white), are in bright noise: patches of
     at least NEIGHBOURHOOD_VOXELS × NEIGHBOURHOOD_VOXELS voxels."""
+    from scipy import ndimage
+
     mean_nearby = _neighbourhood_mean(plane)
     noise_limit = np.float32(COARSE_GRAIN * MEDIAN_PER_DEVIATION * math.sqrt(6)) * mean_nearby
     # along each axis, how many of the voxels near one differ from their neighbours as noise does
@@ -155,6 +156,8 @@ def _scale_to_window(voxels: Floats32, black: float, white: float) -> Floats32:
 
 def _neighbourhood_mean(values: Floats32) -> Floats32:
     """The mean over NEIGHBOURHOOD_VOXELS × NEIGHBOURHOOD_VOXELS voxels of a slice."""
+    from scipy import ndimage
+
     return np.asarray(ndimage.uniform_filter(values, size=NEIGHBOURHOOD_VOXELS), dtype=np.float32)
 
 

@@ -33,7 +33,7 @@ from fovnet.net.cost.speed import Timings, fit_device, log_misfit, repeat_number
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.recipe import Ranges
 from fovnet.records import write_json, write_npz
-from fovnet.search.journal import slot_path
+from fovnet.search.slot_files import slot_path
 from fovnet.search.space import BASELINE_CONFIGURATION, Space, paper_space
 from fovnet.search.trial import Outcome, Proposal, Trial, trial_to_facts
 

@@ -13,12 +13,13 @@ from fovnet.maths.kernels import matern52
 from fovnet.records import facts_of_record, write_json
 from fovnet.search.explain.explanation import explain
 from fovnet.search.jobs.proposals import Request, read_request
-from fovnet.search.journal import Journal, read_trials
+from fovnet.search.journal import Journal
 from fovnet.search.look.gaussian import believe
 from fovnet.search.look.view import Modelling, View
 from fovnet.search.methods import METHODS
 from fovnet.search.run import run_search
 from fovnet.search.search import Search, propose_slot
+from fovnet.search.slot_files import read_trials
 from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Forecast, Outcome, Trial
 
