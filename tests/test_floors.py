@@ -453,6 +453,16 @@ PREDICT = "import fovnet, sys; fovnet.load(device='cpu').predict(sys.argv[1])"
 ANSWER_ALONE = "predict {} --out out --device cpu --no-pictures --no-pages"
 UNUSED_BY_CASE = {
     "help": (COMMAND, "--help", NEVER_NEEDED | OF_PAGES | OF_IMAGES | {"numpy", "scipy"}),
+    "check": (
+        COMMAND,
+        f"check --config {PACKAGE.parent / 'configs' / 'smoke.yaml'}",
+        NEVER_NEEDED - {"yaml"} | OF_PAGES | OF_IMAGES | {"scipy"},
+    ),
+    "cost": (
+        COMMAND,
+        f"cost --config {PACKAGE.parent / 'configs' / 'smoke.yaml'}",
+        NEVER_NEEDED - {"yaml"} | OF_PAGES | OF_IMAGES,
+    ),
     "networks": (
         "import fovnet; fovnet.load(device='cpu')",
         "",

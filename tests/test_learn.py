@@ -11,7 +11,7 @@ import yaml
 from safetensors.numpy import save
 from typer.testing import CliRunner
 
-from fovnet.acts.search_plan import read_search_prior
+from fovnet.acts.search_prior import read_search_prior
 from fovnet.acts.search_space import search_space
 from fovnet.cli import app
 from fovnet.config.files import load_settings

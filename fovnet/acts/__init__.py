@@ -8,6 +8,7 @@ slices           those in the results folder, refused where they were cut with o
 warm_start       the ensemble that trainings begin with
 search_space     the rows of the search, and the first one tried
 pricing          the costs of these rows on a device, configured or measured
+search_prior     what earlier searches taught
 search_plan      the search of a run: its data, trainings and journal
 finished_search  the last one that finished
 search_explanation  what a search came to, and why

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fovnet.acts.pricing import configured_speed, price_space
+from fovnet.acts.search_prior import prior_path, read_search_prior
 from fovnet.acts.search_space import polling_of, search_space, start_configuration
 from fovnet.acts.warm_start import warm_start_networks
 from fovnet.config.models import Settings
@@ -27,10 +28,9 @@ from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.stopping import Ends, Plateau
 from fovnet.net.training.warm_start import Beginning
 from fovnet.records import digest
-from fovnet.results import Results
 from fovnet.search.jobs.steps import source_of
 from fovnet.search.look.view import RANKING, Modelling, Ranking
-from fovnet.search.prior import Prior, read_prior
+from fovnet.search.prior import Prior
 from fovnet.search.search import Search
 from fovnet.search.space import Space
 from fovnet.search.spend.envelope import Envelope
@@ -235,29 +235,6 @@ class SearchPlan:
                 f"{journal}: begun for slices other than those in {self.pack.folder}; `fovnet "
                 "slot begin` starts it again",
             )
-
-
-def prior_path(settings: Settings) -> Path | None:
-    """The file of what earlier searches taught, as named, or to be learned from `learn_from`; None
-    without either."""
-    if settings.search.learn_from:
-        return Results(Path(settings.results)).prior
-    return Path(settings.search.prior) if settings.search.prior else None
-
-
-def read_search_prior(settings: Settings, space: Space) -> Prior | None:
-    """What earlier searches taught, if it is to be used.  Raises SearchError as `read_prior`, and
-    "prior-missing" where it is still to be learned."""
-    prior_file = prior_path(settings)
-    if prior_file is None:
-        return None
-    if settings.search.learn_from and not prior_file.exists():
-        raise SearchError(
-            "prior-missing",
-            f"{prior_file}: nothing learned yet from {', '.join(settings.search.learn_from)}; `fovnet "
-            "search learn --config CONFIG` does that, or leave search.learn_from out.",
-        )
-    return read_prior(prior_file, space.axes)
 
 
 def _ranking_of(settings: Settings) -> Ranking:

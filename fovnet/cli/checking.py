@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from fovnet.acts.pricing import count_fitting
-from fovnet.acts.search_plan import read_search_prior
+from fovnet.acts.search_prior import read_search_prior
 from fovnet.acts.search_space import search_space, start_configuration
 from fovnet.acts.settings import read_settings
 from fovnet.acts.warm_start import warm_start_ensemble
