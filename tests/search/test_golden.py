@@ -6,12 +6,18 @@ the search's identity: where it changes, finished searches of users would be ref
 
 import hashlib
 import json
+from concurrent.futures import Future
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from fovnet.records import digest, read_json, read_npz
+from fovnet.search.methods import METHODS
+from fovnet.search.run import run_search
 from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import Space
+from fovnet.search.spend.schedule import Schedule
 from fovnet.search.trial import Outcome, Trial, trial_from_facts, trial_to_facts
 
 SPACE = Space.of({"a": range(4), "b": range(3), "c": ["x", "y", "z"]})
@@ -96,11 +102,16 @@ def outcome(proposal):
     return Outcome("completed", (2.0, loss), (2.0, float(loss)), float(loss), 3.5)
 
 
-def searched(method):
-    """The definition of a search of three workers, and its trials."""
+def defined(method):
+    """The definition of a search of three workers."""
     seconds = np.random.default_rng(0).uniform(1, 9, len(SPACE)).round(3)
     every, memory = np.ones(len(SPACE), dtype=bool), np.linspace(1e9, 4e9, len(SPACE))
-    search, trials = Search(SPACE, method, 3, 3, 0, 4, seconds, every, memory=memory), {}
+    return Search(SPACE, method, 3, 3, 0, 4, seconds, every, memory=memory)
+
+
+def searched(method):
+    """The definition of a search, and its trials."""
+    search, trials = defined(method), {}
     for slot in range(len(RECORDED[method][1])):
         proposal = propose_slot(search, [trial.proposal for trial in trials.values()], trials)
         trials[slot] = Trial(proposal, outcome(proposal))
@@ -120,3 +131,52 @@ def test_a_search_without_a_schedule_writes_the_journal_that_it_always_did(metho
         one["proposal"].pop("forecast")
     text = json.dumps([facts, search.identity], sort_keys=True)
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == digest
+
+
+JOURNALS = {
+    "grid": "231a9c9afdcc538b",
+    "random": "216d0f19a56c605c",
+    "gp-ei": "8e672a43035487e3",
+    "gp-pi": "fea7aab9ad0a42a4",
+    "gp-lcb": "7dcd5a0b35dac579",
+    "gp-ts": "540a19b91d117ee8",
+    "tpe": "6451dc6b903d3b46",
+    "gp-mes": "fd8f9c93e4d3ba5b",
+    "gp-es": "5b01f965bbb4141e",
+    "gp-esp": "84e9a16c7a959444",
+    "hyperband": "87beed5872057ca4",
+    "gp-hyperband": "0c61f2154d4a0549",
+    "mads": "c9f11f22aeef6787",
+    "a-mads": "5851282cbb3e6f76",
+    "ranking": "7d8e99c5f8619ae1",
+    "ensemble-ei": "bc534a990e7192d0",
+    "gp-rgpe": "9f16e4b645220ddb",
+}
+"""The digest of the files of a journal, by method."""
+
+
+def train(proposal):
+    future = Future()
+    future.set_result(outcome(proposal))
+    return future
+
+
+def facts_on_disk(folder):
+    """What the files of a journal hold: without forecasts, and without the version that wrote them."""
+    facts = {path.name: read_json(path) for path in sorted(folder.glob("*.json"))}
+    for name, file_facts in facts.items():
+        del file_facts["fovnet"]["version"]
+        if name != "search.json":
+            del file_facts["proposal"]["forecast"]
+    arrays = read_npz(folder / "search.npz")
+    return facts | {name: digest(array) for name, array in sorted(arrays.items())}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_files_of_a_journal_are_those_that_its_search_always_wrote(tmp_path, method):
+    search = defined(method)
+    spend = METHODS[method].spend
+    if spend != "full":
+        search = replace(search, schedule=Schedule(spend, 9))
+    run_search(search, trials=14, folder=tmp_path, submit=train)
+    assert digest(facts_on_disk(tmp_path))[:16] == JOURNALS[method]
