@@ -57,13 +57,10 @@ def house_style() -> AbstractContextManager[None]:
 
 
 def blank_figure(width_inches: float, height_inches: float) -> Figure:
-    """An empty figure whose texts can be measured, as a PNG draws them."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    """An empty figure of this size."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width_inches, height_inches))
-    FigureCanvasAgg(figure)
-    return figure
+    return Figure(figsize=(width_inches, height_inches))
 
 
 def filled_box(
@@ -84,9 +81,6 @@ def legend_above(axis: Any, columns: int, left: float = -0.02, **options: Any) -
 def svg(figure: Figure) -> str:
     """The figure as SVG text without XML declaration, date or creator: the same figure gives the
     same text."""
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    FigureCanvasSVG(figure)
     buffer = io.StringIO()
     with house_style():
         figure.savefig(
@@ -109,10 +103,8 @@ def svg_uri(figure: Figure) -> str:
 def png(figure: Figure, dpi: int = 150) -> bytes:
     """The figure as the bytes of a PNG file.  Characters that its font lacks, such as Chinese in a
     file name, become boxes."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.text import Text
 
-    FigureCanvasAgg(figure)
     for text in figure.findobj(Text):
         if isinstance(text, Text):
             text.set_text(drawable(text.get_text()))

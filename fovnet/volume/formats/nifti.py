@@ -186,8 +186,7 @@ def _partner_path(path: Path, suffix: str) -> Path:
 
 def _read_header(path: Path, header_bytes: bytes, is_pair: bool) -> Any:
     """nibabel's header, uncorrected; the byte order is inferred from the header length."""
-    from nibabel.nifti1 import Nifti1Header, Nifti1PairHeader
-    from nibabel.nifti2 import Nifti2Header, Nifti2PairHeader
+    import nibabel
 
     # 540, in either byte order
     is_nifti2 = header_bytes[:4] in (b"\x1c\x02\x00\x00", b"\x00\x00\x02\x1c")
@@ -201,10 +200,10 @@ def _read_header(path: Path, header_bytes: bytes, is_pair: bool) -> Any:
             "origin.",
         )
     header_type = {
-        (False, False): Nifti1Header,
-        (False, True): Nifti1PairHeader,
-        (True, False): Nifti2Header,
-        (True, True): Nifti2PairHeader,
+        (False, False): nibabel.nifti1.Nifti1Header,
+        (False, True): nibabel.nifti1.Nifti1PairHeader,
+        (True, False): nibabel.nifti2.Nifti2Header,
+        (True, True): nibabel.nifti2.Nifti2PairHeader,
     }[is_nifti2, is_pair]
     return header_type(header_bytes[:header_length], check=False)  # type: ignore[no-untyped-call]
 

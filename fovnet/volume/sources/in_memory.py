@@ -40,7 +40,6 @@ def write_temporary_file(volume: Any, affine: ArrayLike | None = None) -> Iterat
     "volume-type" for what NIfTI cannot hold.
     """
     import nibabel
-    from nibabel.filebasedimages import ImageFileError
     from nibabel.spatialimages import HeaderDataError, SpatialImage
 
     _refuse_channels_first(volume)
@@ -51,7 +50,12 @@ def write_temporary_file(volume: Any, affine: ArrayLike | None = None) -> Iterat
             if not isinstance(volume, SpatialImage):
                 image = _image_of_array(volume, affine)
             nibabel.save(image, path)
-        except (HeaderDataError, ImageFileError, TypeError, ValueError) as fault:
+        except (
+            HeaderDataError,
+            nibabel.filebasedimages.ImageFileError,
+            TypeError,
+            ValueError,
+        ) as fault:
             raise VolumeError(
                 "volume-type",
                 f"the image given: no NIfTI file can hold it ({fault}); give an array of real numbers.",
