@@ -37,7 +37,7 @@ def load(
     Raises fovnet.errors.ModelError where the folder is no ensemble, or the package came without
     one, or the engine is not installed.
     """
-    from fovnet.decision.model import load_model  # scipy, nibabel
+    from fovnet.decision.model import load_model  # scipy
 
     return load_model(folder, device, engine)
 
