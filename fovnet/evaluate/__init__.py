@@ -1,6 +1,7 @@
 """Predictions and truth in, metrics with intervals out.
 
     cases         what an evaluation is made from: volumes with truth, probabilities, decisions
+    stored_answers  the answer in the JSON of a volume
     reading       cases of a run, from disk
     answers       cases of `fovnet predict`, with the labels of a collection
     matching      which answer belongs to which labelled volume

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.statements import RegionEnd, Statement
 from fovnet.errors import CollectionError
-from fovnet.evaluate.cases import Case, DecidedBorder, StoredSpan, case_of_refusal
+from fovnet.evaluate.cases import Case, case_of_refusal
+from fovnet.evaluate.stored_answers import borders_in, spans_in, statement_in
 from fovnet.maths.smoothing import temper
 from fovnet.records import read_json
 from fovnet.volume.collection.pack import Pack, VolumeRecord
@@ -40,21 +40,6 @@ def read_cases(pack: Pack, decisions: Path, temperature: float | None = None) ->
         elif record.is_labelled and record.status != "ok" and record.split in (TEST_SPLIT, ""):
             refused_cases.append(_case_of_refused_record(pack, record, record.message_in_reports))
     return cases + refused_cases
-
-
-def spans_in(rows: Sequence[Mapping[str, Any]]) -> tuple[StoredSpan, ...]:
-    """The spans in a volume's JSON."""
-    return tuple(
-        StoredSpan(
-            region=row["region"],
-            from_mm=row["from_mm"],
-            to_mm=row["to_mm"],
-            first_slice=row["first_slice"],
-            last_slice=row["last_slice"],
-            confidence=row["confidence"],
-        )
-        for row in rows
-    )
 
 
 def case_of_record(
@@ -154,35 +139,6 @@ def read_case_fields(decision: Mapping[str, Any]) -> dict[str, Any]:
         "min_extent_mm": decision.get("min_extent_mm", 10.0),
         "are_extents_sure": decision.get("extents_sure"),
     }
-
-
-def statement_in(row: Mapping[str, Any]) -> Statement:
-    """A statement as a volume's JSON holds it."""
-    lower_end, upper_end = (
-        row[end_name] and RegionEnd(**row[end_name]) for end_name in ("lower", "upper")
-    )
-    return Statement(
-        region=row["region"],
-        answer=row["answer"],
-        probability=row["probability"],
-        doubts=tuple(row["doubts"]),
-        lower=lower_end,
-        upper=upper_end,
-    )
-
-
-def borders_in(rows: Sequence[Mapping[str, Any]] | None) -> tuple[DecidedBorder, ...] | None:
-    """The decided borders in a volume's JSON; None for one of an older version that has none."""
-    if rows is None:
-        return None
-    return tuple(
-        DecidedBorder(
-            row["below"],
-            row["above"],
-            *(float(row[column]) for column in ("mm", "low_mm", "high_mm")),
-        )
-        for row in rows
-    )
 
 
 def _case_of_refused_record(pack: Pack, record: VolumeRecord, message: str) -> Case:

@@ -24,7 +24,7 @@ from fovnet.decision.dark_slices import HiddenRegion
 from fovnet.decision.doubts import Signs
 from fovnet.decision.rule import Rule
 from fovnet.decision.statements import NO, YES, best_guess, is_guess_sure
-from fovnet.evaluate.reading import spans_in
+from fovnet.evaluate.stored_answers import spans_in
 from fovnet.records import as_json_type
 from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import StoredAnswer, answer_from_facts

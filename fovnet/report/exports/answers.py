@@ -11,7 +11,7 @@ from fovnet.decision.statements import YES, Statement
 from fovnet.errors import CollectionError
 from fovnet.evaluate.answers import read_answer_facts
 from fovnet.evaluate.cases import StoredSpan
-from fovnet.evaluate.reading import spans_in, statement_in
+from fovnet.evaluate.stored_answers import spans_in, statement_in
 from fovnet.regions import Vocabulary
 from fovnet.volume.volume import Images
 

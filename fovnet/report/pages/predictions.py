@@ -12,7 +12,7 @@ from fovnet.decision.answers_table import TableRows
 from fovnet.decision.earlier_answers import file_record
 from fovnet.decision.predict import refuse_unforeseen
 from fovnet.drawing.canvas import save_png
-from fovnet.evaluate.reading import spans_in
+from fovnet.evaluate.stored_answers import spans_in
 from fovnet.own_files import page_name, thumbnail_name
 from fovnet.records import write_json
 from fovnet.regions import Vocabulary

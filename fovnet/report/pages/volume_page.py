@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fovnet._version import __version__
 from fovnet.decision.statements import NO_REGION, RegionEnd, Statement, statement_sentences
 from fovnet.drawing.raster import contact_sheet, jpeg_uri
-from fovnet.evaluate.reading import borders_in, spans_in, statement_in
+from fovnet.evaluate.stored_answers import borders_in, spans_in, statement_in
 from fovnet.records import write_text
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.cells import ReportTable
