@@ -436,12 +436,14 @@ NEVER_NEEDED = frozenset(
         "SimpleITK",
         "highdicom",
         "monai",
+        "onnx",
         "pandas",
         "scipy.interpolate",
         "scipy.optimize",
         "scipy.stats",
         "sklearn",
         "snakemake",
+        "torch",
         "yaml",
     ]
 )
