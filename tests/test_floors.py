@@ -134,6 +134,7 @@ FOOTINGS = {
         "net.stopping",
     },
     "net.cost": {"net.family", "net.recipe", "net.training"},
+    "search.tree": {"search.space"},
     "search.look": {"search.space", "search.trial", "search.prior"},
     "search.spend": {"search.trial"},
     "search.jobs": {

@@ -13,12 +13,14 @@ from fovnet.config.models import Settings
 from fovnet.config.numbers import parse_number
 from fovnet.config.space import MEMBERS
 from fovnet.config.yaml_text import read_value
-from fovnet.errors import ConfigError
+from fovnet.errors import ConfigError, SearchError
 from fovnet.net.family import axes
 from fovnet.net.training.warm_start import Beginning, space_of_members
 from fovnet.search.look.mesh import refuse_neighbours
 from fovnet.search.look.view import POLLING, Neighbour, Polling
 from fovnet.search.space import Axis, Space, paper_space
+from fovnet.search.tree.start import tree_with_start
+from fovnet.search.tree.tree import Tree
 
 
 def search_space(settings: Settings, networks: Sequence[Beginning] | None = None) -> Space:
@@ -26,9 +28,15 @@ def search_space(settings: Settings, networks: Sequence[Beginning] | None = None
     the axes of the settings.
 
     networks  those of the warm start, where they are known
-    Raises SearchError as `fovnet.net.family.axes.order_axes`, ModelError as `warm_start_networks`,
-    and ConfigError as `refuse_neighbours`.
+    Raises SearchError as `fovnet.net.family.axes.order_axes`, and "search-tree" for a tree, ModelError
+    as `warm_start_networks`, and ConfigError as `refuse_neighbours`.
     """
+    if settings.search.has_tree:
+        raise SearchError(
+            "search-tree",
+            "search.space: a tree has no table of rows, and fovnet trains no networks of a tree yet; "
+            "give every variable a list of levels",
+        )
     if settings.search.space == "paper":
         space = paper_space()
     elif settings.search.space == MEMBERS:
@@ -40,6 +48,12 @@ def search_space(settings: Settings, networks: Sequence[Beginning] | None = None
         )
     refuse_neighbours(space, polling_of(settings))
     return space
+
+
+def search_tree(settings: Settings) -> Tree:
+    """The tree of the settings, with the start values of `search.start`.  Raises SearchError as
+    `tree_with_start`."""
+    return tree_with_start(settings.search.model_dump()["space"], settings.search.start)
 
 
 def polling_of(settings: Settings) -> Polling:

@@ -10,7 +10,7 @@ import typer
 
 from fovnet.acts.pricing import count_fitting
 from fovnet.acts.search_prior import read_search_prior
-from fovnet.acts.search_space import search_space, start_configuration
+from fovnet.acts.search_space import search_space, search_tree, start_configuration
 from fovnet.acts.settings import read_settings
 from fovnet.acts.warm_start import warm_start_ensemble
 from fovnet.cli.options import ConfigFile
@@ -20,7 +20,6 @@ from fovnet.config.models import Settings
 from fovnet.decision.confidence_bar import fewest_subjects
 from fovnet.errors import ConfigError
 from fovnet.regions import DEFAULT, Vocabulary
-from fovnet.search.space import Space
 from fovnet.volume.collection.preflight import (
     count_people,
     find_gaps,
@@ -47,10 +46,8 @@ def check(config: ConfigFile) -> None:
     they lack something."""
     settings = read_settings(config)
     vocabulary = configured_regions.vocabulary(settings.regions)
-    space = search_space(settings)
-    start_row = space.row_of(start_configuration(settings))
-    fitting_count = count_fitting(settings)
-    prior_sentence = _prior_in_words(settings, space)
+    space_in_words = _tree_in_words(settings) or _space_in_words(settings)
+    prior_sentence = _prior_in_words(settings)
     folder_by_collection = {name: Path(folder) for name, folder in settings.collections.items()}
     collection_by_name: dict[str, Collection] = {}
     fault_sentences: list[str] = []
@@ -68,12 +65,8 @@ def check(config: ConfigFile) -> None:
     validity = "valid"
     if fault_sentences:
         validity = "valid, but see below"
-    limits_in_words = f"{fitting_count:,} within the limits"
-    if fitting_count <= settings.search.trials:
-        limits_in_words += ", all of which will be tried"
     out.print(
-        f"{config}: {validity}.  {len(space):,} configurations, "
-        f"{limits_in_words}, starting at row {start_row:,}; classes "
+        f"{config}: {validity}.  {space_in_words}; classes "
         f"{', '.join(vocabulary.classes)}; results in {settings.results}"
     )
     if warm_start := warm_start_ensemble(settings):
@@ -91,6 +84,28 @@ def check(config: ConfigFile) -> None:
         err.print(sentence)
     if fault_sentences:
         raise typer.Exit(3)
+
+
+def _space_in_words(settings: Settings) -> str:
+    """How many configurations a finite space has, how many of them fit, and where the search starts.
+    Raises as `search_space` and `count_fitting`."""
+    space = search_space(settings)
+    start_row = space.row_of(start_configuration(settings))
+    fitting_count = count_fitting(settings)
+    limits_in_words = f"{fitting_count:,} within the limits"
+    if fitting_count <= settings.search.trials:
+        limits_in_words += ", all of which will be tried"
+    return f"{len(space):,} configurations, {limits_in_words}, starting at row {start_row:,}"
+
+
+def _tree_in_words(settings: Settings) -> str:
+    """How many variables a tree has, and its start; empty of a finite space.  Raises SearchError as
+    `search_tree`."""
+    if not settings.search.has_tree:
+        return ""
+    tree = search_tree(settings)
+    start = tree.configuration(tree.start_point)
+    return f"{tree.size_in_words}; start: {len(start)} active"
 
 
 def _collection_faults(
@@ -198,14 +213,14 @@ def _warm_start_in_words(
     )
 
 
-def _prior_in_words(settings: Settings, space: Space) -> str:
+def _prior_in_words(settings: Settings) -> str:
     """A sentence on the earlier searches that this one begins with; empty without.  Raises
     ConfigError as `prior_files` and `lesson_files`, SearchError as `read_prior`."""
     source_files = prior_files(settings)
     files_to_learn_from = lesson_files(settings)
     trained_prior = None
     if source_files and Path(source_files[0]).exists():
-        trained_prior = read_search_prior(settings, space)
+        trained_prior = read_search_prior(settings, search_space(settings))
     if trained_prior is not None:
         sources_in_words = ", ".join(
             f"{source.name} ({several(source.scored_count, 'configuration')})"

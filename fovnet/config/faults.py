@@ -17,6 +17,21 @@ _SHORT_REPR.maxstring = 190
 _SHORT_REPR.maxother = 190
 
 
+class PathFaults(ValueError):
+    """Several faults in one setting: of each its path below the setting, and a sentence."""
+
+    def __init__(self, faults: list[tuple[str, str]]) -> None:
+        super().__init__("; ".join(": ".join(filter(None, fault)) for fault in faults))
+        self.faults = faults
+
+    def in_words(self, setting: str) -> str:
+        """A line for each, in a setting such as search.space."""
+        return "\n  ".join(
+            f"{'.'.join(filter(None, (setting, path)))}: {sentence}"
+            for path, sentence in self.faults
+        )
+
+
 def show_value(value: Any) -> str:
     """A value as it is written in Python, for a message: at most LONGEST_SHOWN characters of it."""
     text = _SHORT_REPR.repr(value)

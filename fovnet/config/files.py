@@ -13,7 +13,7 @@ from typing import Any, TypeVar, get_args
 import yaml
 from pydantic import ValidationError
 
-from fovnet.config.faults import describe_wanted, key_path, show_value, suggest_key
+from fovnet.config.faults import PathFaults, describe_wanted, key_path, show_value, suggest_key
 from fovnet.config.models import Settings
 from fovnet.config.search import SPEED_FORMS
 from fovnet.config.section import Section
@@ -147,6 +147,8 @@ def _fault_in_words(fault: Any, kind: type[Section]) -> str:
             f"{suggest_key(str(fault['loc'][-1]), tuple(section.model_fields))}"
         )
     if fault["type"] == "value_error":
+        if isinstance(fault["ctx"]["error"], PathFaults):
+            return fault["ctx"]["error"].in_words(dotted_path)
         return ": ".join(filter(None, (dotted_path, str(fault["ctx"]["error"]))))
     return f"{dotted_path}: {show_value(fault['input'])}: {describe_wanted(fault)}"
 

@@ -187,6 +187,11 @@ class Settings(Section):
     def _check_begin(self) -> Settings:
         """Raises ValueError if training.begin, search.space and ensemble.blend contradict each
         other."""
+        if self.training.begin is not None and self.search.has_tree:
+            first_name = next(iter(self.search.model_dump()["space"]))
+            raise ValueError(
+                f"training.begin: its networks have blocks, this space has {first_name}; leave it out"
+            )
         if (self.training.begin is None) == (self.search.space == MEMBERS):
             raise ValueError(
                 f"training.begin and search.space: {MEMBERS} go together (which networks are "

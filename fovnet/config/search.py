@@ -32,9 +32,12 @@ from fovnet.choices import (
     SpendKind,
     Targets,
 )
+from fovnet.config.faults import PathFaults, show_value
 from fovnet.config.numbers import Level
 from fovnet.config.section import Section
 from fovnet.config.space import check_space
+from fovnet.config.start import StartValue
+from fovnet.config.tree import describe_header, is_tree
 
 SPEED_FORMS = ("numbers", "word")  # of `speed`
 METHODS_WITH_IMPROVEMENT = ("gp-ei", "gp-hyperband", "ensemble-ei", "gp-rgpe")
@@ -46,10 +49,16 @@ REASON_WITHOUT_REGRET = {
     "random": "method random has no model",
     "gp-rgpe": "method gp-rgpe gives no distances",
 }
+METHODS_ON_TREES = ("random", "hyperband")
+REASON_AGAINST_TREE = {
+    "grid": "goes through the rows of a finite space",
+    **dict.fromkeys(("gp-mes", "gp-es", "gp-esp"), "weighs all rows of a finite space"),
+    **dict.fromkeys(METHODS_WITH_PRIOR, "learns an order of the rows of a finite space"),
+}
 # fmt: off
 KEYS_ADDED_LATER = (
     "candidates", "spend", "eta", "least_epochs", "reuse", "fidelity", "choose", "neighbours",
-    "mads", "ranking", "prior", "learn_from",
+    "mads", "ranking", "prior", "learn_from", "limits",
 )
 """Keys of `search` that are left out of a record where they have their defaults."""
 # fmt: on
@@ -133,6 +142,13 @@ class Ranking(Section):
         return self
 
 
+class TreeLimits(Section):
+    """What a network of a tree may have at most, the multiply-adds for one slice."""
+
+    weights: PositiveFloat | None = None
+    multiply_adds: PositiveFloat | None = None
+
+
 class Search(Section):
     """Search method, space and budget.
 
@@ -151,6 +167,9 @@ class Search(Section):
                   is learned from
     space         with "members" each network that training.begin names is trained with its own
                   configuration; `start` is then the first of them
+    start         tried first; of a tree the values that a variable begins with when it becomes
+                  active, where it has them
+    limits        of a tree, besides memory_limit_gb and seconds_limit
     """
 
     # fmt: off
@@ -181,8 +200,8 @@ class Search(Section):
     prior: str | None = None
     learn_from: list[str] = []
     space: Annotated[dict[str, Any] | str, BeforeValidator(check_space)] = "paper"
-    start: dict[str, Level] = Field(
-        default_factory=lambda: {  # type: ignore[arg-type]
+    start: dict[str, StartValue] = Field(
+        default_factory=lambda: {
             "blocks": 5,
             "convolutions": 1,
             "log2_filters": 6,
@@ -192,6 +211,7 @@ class Search(Section):
             "log2_batch": 3,
         }
     )
+    limits: TreeLimits | None = None
     memory_limit_gb: PositiveFloat = 16.0
     seconds_limit: PositiveFloat | None = None
     speed: Annotated[
@@ -222,6 +242,63 @@ class Search(Section):
         if self.method in ("hyperband", "gp-hyperband"):
             return "hyperband"
         return "full"
+
+    @property
+    def has_tree(self) -> bool:
+        """Whether the space is a tree, and not a finite table."""
+        return is_tree(self.space)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _begin_tree_with_its_own_values(cls, values: Any) -> Any:
+        """The values with an empty start for a tree without one: the default is a row of the paper's
+        space."""
+        if isinstance(values, dict) and "start" not in values and is_tree(values.get("space")):
+            return {**values, "start": {}}
+        return values
+
+    @model_validator(mode="after")
+    def _check_tree(self) -> Search:
+        """Raises ValueError for what a tree cannot have, and for what only a tree has."""
+        if not self.has_tree:
+            if self.limits:
+                raise ValueError("limits: for a tree, but this space is finite; leave it out")
+            self._refuse_nested_start()
+            return self
+        faults = []
+        if self.method not in METHODS_ON_TREES:
+            faults.append(("method", self._reason_against_tree))
+        refusals = {
+            "candidates": "compares all free rows of a finite space",
+            "fidelity": "adds an axis to the rows of a finite space",
+            "prior": "belongs to the axes of a finite space",
+            "learn_from": "learns of the axes of a finite space",
+        }
+        for key, reason in refusals.items():
+            if self._is_set(key):
+                sentence = f"{getattr(self, key)} {reason}, but this one is a tree; leave it out"
+                faults.append((key, sentence))
+        if faults:
+            raise PathFaults(faults)
+        return self
+
+    @property
+    def _reason_against_tree(self) -> str:
+        """Why the method does not take this tree, and what to do."""
+        header = describe_header(self.model_dump()["space"])
+        reason = REASON_AGAINST_TREE.get(self.method, "does not take a tree yet")
+        return (
+            f"{self.method} {reason}, but this one is a tree ({header}); set method to "
+            f"{METHODS_ON_TREES[0]}, or give every variable a list of levels"
+        )
+
+    def _refuse_nested_start(self) -> None:
+        """Raises ValueError for groups in the start of a finite space."""
+        for name, value in self.start.items():
+            if isinstance(value, list | dict):
+                raise ValueError(
+                    f"start: {name}: {show_value(value)}; give a level: a number, a word, or yes or no"
+                )
 
     @model_validator(mode="after")
     def _refuse_keys_of_a_process(self) -> Search:

@@ -1,106 +1,35 @@
-"""The axes of the space of configurations, as a user writes them."""
+"""The space of configurations, as a user writes it: axes of a finite table, or a tree."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import (
-    Field,
-    PositiveFloat,
-    TypeAdapter,
-    ValidationError,
-    model_validator,
-)
-
-from fovnet.config.faults import describe_wanted, key_path, show_value
-from fovnet.config.numbers import Level
-from fovnet.config.section import Section
-from fovnet.levels import even_ratios
+from fovnet.config.axes import axis_faults, check_axis
+from fovnet.config.faults import show_value
+from fovnet.config.tree import check_tree, is_tree
 
 MEMBERS = "members"  # a space: the configurations of the networks that training.begin names
 
 
-class Range(Section):
-    """From `low` to `high`, both included, in `levels` steps of equal ratio: an axis that is
-    continuous on a logarithmic scale."""
-
-    low: PositiveFloat
-    high: PositiveFloat
-    levels: int = Field(ge=2, le=1000)
-
-    @model_validator(mode="after")
-    def _levels_apart(self) -> Range:
-        """Raises ValueError unless the range has different ends and levels."""
-        if self.low >= self.high:
-            raise ValueError(
-                f"from low {self.low:g} to high {self.high:g}; low must be smaller: swap them, or "
-                "give other ends"
-            )
-        distinct_count = len(set(even_ratios(self.low, self.high, self.levels)))
-        if distinct_count < self.levels:
-            raise ValueError(
-                f"levels {self.levels} from {self.low:g} to {self.high:g} are only {distinct_count} "
-                f"different ones when rounded to four digits; give at most {distinct_count}, or ends "
-                "farther apart"
-            )
-        return self
-
-
-Levels = Annotated[list[Level], Field(min_length=1)]
-AXIS_KINDS: Mapping[str, Any] = {
-    "ordinal": TypeAdapter(Levels),
-    "categorical": TypeAdapter(Levels),
-    "log": TypeAdapter(Range),
-}
-
-
-def _check_axis(levels_or_mapping: Any) -> Any:
-    """An axis in JSON types: a list of levels, or a mapping of one of AXIS_KINDS.  Raises
-    ValueError that says what is wrong."""
-    if isinstance(levels_or_mapping, list):
-        return AXIS_KINDS["ordinal"].validate_python(levels_or_mapping)
-    if (
-        not isinstance(levels_or_mapping, dict)
-        or len(levels_or_mapping) != 1
-        or not levels_or_mapping.keys() <= AXIS_KINDS.keys()
-    ):
-        raise ValueError(
-            f"{show_value(levels_or_mapping)}; give a list of levels, or one of "
-            f"{', '.join(f'{{{kind}: ...}}' for kind in AXIS_KINDS)}"
-        )
-    ((kind, levels_of_kind),) = levels_or_mapping.items()
-    checked_levels = AXIS_KINDS[kind].validate_python(levels_of_kind)
-    if isinstance(checked_levels, Range):
-        checked_levels = checked_levels.model_dump()
-    return {kind: checked_levels}
-
-
-def _axis_fault(name: str, fault: Any) -> str:
-    if fault["type"] == "value_error":
-        return f"{name}: {fault['ctx']['error']}"
-    return f"{name}.{key_path(fault)}: {show_value(fault['input'])}: {describe_wanted(fault)}"
-
-
 def check_space(space: Any) -> Any:
-    """ "paper", "members", or {axis: levels} in JSON types.  Raises ValueError that names every
-    fault."""
+    """ "paper", "members", {axis: levels}, or a tree, in JSON types.  Raises ValueError that names
+    every fault."""
     if space in ("paper", MEMBERS):
         return space
+    if is_tree(space):
+        return check_tree(space)
     if not isinstance(space, dict) or not space:
         raise ValueError(
             f"{show_value(space)}; give paper, 'axis: levels' lines, or {MEMBERS} where "
             "training.begin names networks"
         )
     levels_by_axis = {}
-    sentences = []
+    faults: list[tuple[str, str]] = []
     for name, levels in space.items():
         try:
-            levels_by_axis[str(name)] = _check_axis(levels)
-        except ValidationError as error:
-            sentences += [_axis_fault(str(name), fault) for fault in error.errors()]
+            levels_by_axis[str(name)] = check_axis(levels)
         except ValueError as error:
-            sentences.append(f"{name}: {error}")
-    if sentences:
-        raise ValueError("; ".join(sentences))
+            faults += axis_faults(str(name), error)
+    if faults:
+        raise ValueError("; ".join(": ".join(fault) for fault in faults))
     return levels_by_axis

@@ -1,6 +1,7 @@
 """Search methods: which configuration to train next, and how far; independent of images and tensors.
 
     space    the configurations, a finite table
+    tree     spaces whose number of variables changes
     trial    a proposal, the outcome of its training, and both together
     search   a `Search`, and its proposal for a slot
     methods  look and spend by name

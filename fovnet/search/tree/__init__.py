@@ -1,0 +1,6 @@
+"""Spaces whose number of variables changes: a repeat has copies of a group, a branch variables of its own.
+
+start      the start of a search as a user writes it
+tree       `Tree`: which variables a point has, its one written form
+variables  the values of a variable, and their places on [0, 1]
+"""

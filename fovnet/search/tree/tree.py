@@ -1,0 +1,277 @@
+"""A space whose number of variables changes with the values of some of them.
+
+    d  variables of the tree, all copies and branches counted      m  points
+    points  (m, d) float64, the number of each variable, nan where it is inactive
+
+A repeat has as many copies of its group as its value says, a choice the variables of one branch.
+Such headers stand before what they make active.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.search.space import Axis, Level
+from fovnet.search.tree.variables import Levels, Range, Values, values_of
+
+Floats = NDArray[np.float64]
+Configuration = Mapping[str, Level]
+
+ROOT = -1
+"""The header of what is always active."""
+
+
+class Variable(NamedTuple):
+    """One variable of a tree.
+
+    key        its name in a point: "conv.2.kernel", "optimiser.rate"
+    path       its own name: "optimiser.sgd.rate"; in a point two branches may share a key
+    family     that of all copies: "conv.kernel", "optimiser.sgd.rate"
+    values     which it may have
+    header     the number of the variable that makes it active, or ROOT
+    least, most  it is active where the header's number is between them
+    copy       the copy that it belongs to: "conv.2"; empty where it is of none
+    form       its declaration, with `repeat`, `choose` or neither
+    """
+
+    key: str
+    path: str
+    family: str
+    values: Values
+    header: int
+    least: float
+    most: float
+    copy: str
+    form: Any
+
+    @property
+    def is_repeat(self) -> bool:
+        """Whether it counts copies of a group."""
+        return isinstance(self.form, Mapping) and "repeat" in self.form
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether it makes the variables of one branch active."""
+        return isinstance(self.form, Mapping) and "choose" in self.form
+
+    @property
+    def is_category(self) -> bool:
+        """Whether its values have no order."""
+        return isinstance(self.values, Levels) and self.values.is_category
+
+    @property
+    def grows_first(self) -> bool:
+        """Whether a copy is added before the first layer of the data, not after the last."""
+        return self.is_repeat and self.form.get("grows") == "first"
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A tree, as declared, and the start value of each variable (d,), active or not.
+
+    declared  {name: form}: a list of levels, or a mapping with `real`, `whole`, `ordinal`,
+              `categorical`, `log`, `choose`, or `repeat` with `each`
+    starts    what a variable begins with when it becomes active; None: as declared
+    """
+
+    declared: Mapping[str, Any]
+    starts: Floats
+
+    @classmethod
+    def of(cls, declared: Mapping[str, Any]) -> Tree:
+        """The tree whose start values are those of its declaration, or midway."""
+        variables = _variables_of(declared)
+        return cls(declared, np.array([_declared_start(variable) for variable in variables]))
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """(d,) in order: headers first, copies by their numbers, then as declared."""
+        return tuple(_variables_of(self.declared))
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The tree as JSON; the list of starts also holds the order of the variables."""
+        starts = [
+            [variable.path, variable.values.write(start)]
+            for variable, start in zip(self.variables, self.starts.tolist(), strict=True)
+        ]
+        return {"space": self.declared, "starts": starts}
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> Tree:
+        """The tree from its JSON form.  Raises KeyError, TypeError or ValueError if it is invalid."""
+        variables = _variables_of(facts["space"])
+        starts = [
+            variable.values.read(level)
+            for variable, (_, level) in zip(variables, facts["starts"], strict=True)
+        ]
+        return cls(facts["space"], np.array(starts))
+
+    @cached_property
+    def most_active(self) -> int:
+        """The greatest number of variables of a point."""
+        return _most_active(self.declared)
+
+    @property
+    def size_in_words(self) -> str:
+        """ "tree of 65 variables, 53 at most active"."""
+        return f"tree of {len(self)} variables, {self.most_active} at most active"
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names that a point may have, in order, each once."""
+        return tuple(dict.fromkeys(variable.key for variable in self.variables))
+
+    @cached_property
+    def start_point(self) -> Floats:
+        """(d,) the point of all start values."""
+        return np.asarray(self.canonical(self.starts[None])[0])
+
+    def canonical(self, points: Floats) -> Floats:
+        """Points (m, d) in their one form: values rounded and within their ends, start values for
+        what is active without one, nan for what is not."""
+        rounded = np.full_like(points, np.nan)
+        for number, variable in enumerate(self.variables):
+            column = points[:, number]
+            column = np.where(np.isnan(column), self.starts[number], column)
+            is_active = are_active(rounded, variable)
+            rounded[is_active, number] = variable.values.round(column[is_active])
+        return rounded
+
+    def point(self, configuration: Configuration) -> Floats:
+        """(d,) the canonical point of a configuration: what is inactive in it is dropped, what is
+        missing gets its start value.  Raises ValueError for a value that a variable cannot have."""
+        point = np.full(len(self), np.nan)
+        for number, variable in enumerate(self.variables):
+            if not are_active(point[None], variable)[0]:
+                continue
+            point[number] = self.starts[number]
+            if variable.key in configuration:
+                point[number] = variable.values.read(configuration[variable.key])
+        return point
+
+    def configuration(self, point: Floats) -> dict[str, Level]:
+        """The active values of a canonical point (d,), in order."""
+        return {
+            variable.key: variable.values.write(number)
+            for variable, number in zip(self.variables, point.tolist(), strict=True)
+            if number == number  # nan is not equal to itself
+        }
+
+    def configurations(self, points: Floats) -> list[dict[str, Level]]:
+        """Those of canonical points (m, d)."""
+        return [self.configuration(point) for point in points]
+
+
+def are_active(points_so_far: Floats, variable: Variable) -> NDArray[np.bool_]:
+    """(m,) whether a variable is active in points (m, d) whose headers are settled."""
+    if variable.header == ROOT:
+        return np.ones(len(points_so_far), dtype=bool)
+    header_numbers = points_so_far[:, variable.header]  # nan compares as False
+    return np.asarray((variable.least <= header_numbers) & (header_numbers <= variable.most))
+
+
+def written_form(configuration: Configuration) -> str:
+    """A configuration as the text that tells it from others: equal for equal points alone."""
+    return json.dumps(dict(configuration), separators=(",", ":"))
+
+
+def _most_active(declared: Mapping[str, Any]) -> int:
+    """How many of these variables can be active together."""
+    count = 0
+    for form in declared.values():
+        count += 1
+        if isinstance(form, Mapping) and "repeat" in form:
+            count += int(form["repeat"]["high"]) * _most_active(form["each"])
+        elif isinstance(form, Mapping) and "choose" in form:
+            count += max(_most_active(branch) for branch in form["choose"].values())
+    return count
+
+
+class Place(NamedTuple):
+    """Where declared variables stand: under which names, and what makes them active."""
+
+    key: str = ""
+    path: str = ""
+    family: str = ""
+    header: int = ROOT
+    least: float = 0.0
+    most: float = 0.0
+    copy: str = ""
+
+
+def _variables_of(declared: Mapping[str, Any]) -> list[Variable]:
+    """All variables of a declaration, in order."""
+    variables: list[Variable] = []
+    _append_variables(variables, declared, Place())
+    return variables
+
+
+def _append_variables(variables: list[Variable], declared: Mapping[str, Any], place: Place) -> None:
+    """Appends the variables that are declared at a place, and all that they make active."""
+    for name, form in declared.items():
+        number = len(variables)
+        key, path, family = (
+            _joined(prefix, name) for prefix in (place.key, place.path, place.family)
+        )
+        values = _header_values(name, form)
+        variables.append(
+            Variable(
+                key, path, family, values, place.header, place.least, place.most, place.copy, form
+            )
+        )
+        if not isinstance(form, Mapping):
+            continue
+        if "repeat" in form:
+            highest = int(form["repeat"]["high"])
+            for copy in range(1, highest + 1):
+                copy_name = f"{key}.{copy}"
+                inner_place = Place(
+                    copy_name, f"{path}.{copy}", family, number, copy, highest, copy_name
+                )
+                _append_variables(variables, form["each"], inner_place)
+        elif "choose" in form:
+            for level, (branch, inner) in enumerate(form["choose"].items()):
+                inner_place = Place(
+                    key, f"{path}.{branch}", f"{family}.{branch}", number, level, level, place.copy
+                )
+                _append_variables(variables, inner, inner_place)
+
+
+def _joined(prefix: str, name: str) -> str:
+    if not prefix:
+        return name
+    return f"{prefix}.{name}"
+
+
+def _header_values(name: str, form: Any) -> Values:
+    """The values of a variable: of a repeat its counts, of a choice its branches."""
+    if isinstance(form, Mapping) and "repeat" in form:
+        return Range(form["repeat"]["low"], form["repeat"]["high"], is_whole=True)
+    if isinstance(form, Mapping) and "choose" in form:
+        return Levels(Axis(name, tuple(form["choose"]), "categorical"))
+    return values_of(name, form)
+
+
+def _declared_start(variable: Variable) -> float:
+    """The start value beside a variable's kind, else midway, or the first level."""
+    if isinstance(variable.form, Mapping) and "start" in variable.form:
+        return variable.values.read(variable.form["start"])
+    return variable.values.middle
+
+
+def points_of(tree: Tree, configurations: Sequence[Configuration]) -> Floats:
+    """(m, d) the points of configurations.  Raises as `Tree.point`."""
+    if not configurations:
+        return np.empty((0, len(tree)))
+    return np.stack([tree.point(configuration) for configuration in configurations])

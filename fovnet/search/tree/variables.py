@@ -1,0 +1,180 @@
+"""The values that a variable of a tree may have, and their places on [0, 1].
+
+number  in an array: a real or whole value itself, of a list or a category the number of its
+        level; nan where the variable is inactive
+place   on [0, 1]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.search.space import Axis, Level
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Range:
+    """The real or whole numbers from low to high, on a linear or a logarithmic scale.
+
+    A real has four significant digits: finer than a hundredth of a range, and coarser than the last
+    bits in which exp and log of two machines differ.
+    """
+
+    low: float
+    high: float
+    is_whole: bool = False
+    is_log: bool = False
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether there is a single value."""
+        return self.low == self.high
+
+    @property
+    def wanted(self) -> str:
+        """ "a whole number from 1 to 3"."""
+        kind = "number"
+        if self.is_whole:
+            kind = "whole number"
+        return f"a {kind} from {self.low:g} to {self.high:g}"
+
+    @property
+    def middle(self) -> float:
+        """The value midway on its scale."""
+        return float(self.round(self.at_places(np.array([0.5])))[0])
+
+    def places(self, numbers: Floats) -> Floats:
+        """Where numbers lie on [0, 1], of their shape; nan stays nan."""
+        if self.is_fixed:
+            return np.asarray(np.where(np.isnan(numbers), np.nan, 0.5))
+        if self.is_log:
+            share = np.log(numbers / self.low) / np.log(self.high / self.low)
+        else:
+            share = (numbers - self.low) / (self.high - self.low)
+        return np.asarray(share)
+
+    def at_places(self, places: Floats) -> Floats:
+        """The numbers at places, of their shape, not rounded yet."""
+        if self.is_log:
+            return np.asarray(self.low * np.exp(places * np.log(self.high / self.low)))
+        return np.asarray(self.low + places * (self.high - self.low))
+
+    def draw(self, uniform: Floats) -> Floats:
+        """Numbers drawn evenly on the scale, from uniform ones in [0, 1); not rounded yet."""
+        return self.at_places(uniform)
+
+    def round(self, numbers: Floats) -> Floats:
+        """The numbers as they are written: whole ones half up, real ones to four digits, then cut off
+        at the ends; -0.0 is 0.0, nan stays."""
+        if self.is_whole:
+            rounded = np.floor(numbers + 0.5)
+        else:
+            digits = [float(f"{number:.4g}") for number in numbers.ravel().tolist()]
+            rounded = np.array(digits).reshape(numbers.shape)
+        return np.asarray(np.clip(rounded, self.low, self.high) + 0.0)
+
+    def read(self, level: Any) -> float:
+        """The number of a value in JSON.  Raises ValueError, with what is wanted, for another."""
+        is_number = isinstance(level, int | float) and not isinstance(level, bool)
+        if not is_number or not self.low <= level <= self.high:
+            raise ValueError(self.wanted)
+        if self.is_whole and level != int(level):
+            raise ValueError(self.wanted)
+        return float(self.round(np.array([float(level)]))[0])
+
+    def write(self, number: float) -> Level:
+        """The value of a number in JSON: whole ones without a point, real ones with one."""
+        if self.is_whole:
+            return int(number)
+        return float(number)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The levels of a list, in order, or of a category."""
+
+    axis: Axis
+
+    @property
+    def is_category(self) -> bool:
+        """Whether the levels have no order."""
+        return self.axis.kind == "categorical"
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether there is a single level."""
+        return len(self.axis.levels) == 1
+
+    @property
+    def wanted(self) -> str:
+        """ "one of relu, sigmoid, tanh"."""
+        return f"one of {', '.join(map(str, self.axis.levels))}"
+
+    @property
+    def middle(self) -> float:
+        """The first level."""
+        return 0.0
+
+    @cached_property
+    def _level_places(self) -> Floats:
+        return np.append(self.axis.columns[:, 0], np.nan)
+
+    def places(self, numbers: Floats) -> Floats:
+        """Where the levels of an ordinal list lie on [0, 1]; nan stays nan.  Of a category: their
+        numbers."""
+        if self.is_category:
+            return numbers
+        indices = np.where(np.isnan(numbers), len(self.axis.levels), numbers).astype(np.int64)
+        return np.asarray(self._level_places[indices])
+
+    def at_places(self, places: Floats) -> Floats:
+        """The levels (m,) nearest to places (m,) of an ordinal list, the first of equally near ones."""
+        gaps = np.abs(places[:, None] - self._level_places[:-1])
+        return np.asarray(np.argmin(gaps, axis=1), dtype=np.float64)
+
+    def draw(self, uniform: Floats) -> Floats:
+        """Levels drawn alike, from uniform numbers in [0, 1)."""
+        return np.floor(uniform * len(self.axis.levels))
+
+    def round(self, numbers: Floats) -> Floats:
+        """Numbers of levels; nan stays."""
+        return np.asarray(np.clip(np.floor(numbers + 0.5), 0, len(self.axis.levels) - 1) + 0.0)
+
+    def read(self, level: Any) -> float:
+        """The number of a level in JSON.  Raises ValueError, with what is wanted, for another."""
+        for number, own_level in enumerate(self.axis.levels):
+            # True is 1 in Python, but not in a file
+            is_same_kind = isinstance(level, bool) == isinstance(own_level, bool)
+            if is_same_kind and level == own_level:
+                return float(number)
+        raise ValueError(self.wanted)
+
+    def write(self, number: float) -> Level:
+        """The level of a number in JSON."""
+        return self.axis.levels[int(number)]
+
+
+Values = Range | Levels
+NUMBER_KINDS = ("real", "whole")
+AXIS_KINDS = ("ordinal", "categorical", "log")
+
+
+def values_of(name: str, form: Any) -> Values:
+    """The values of a variable from its checked form: a list, or a mapping of its kind."""
+    if isinstance(form, Mapping):
+        for kind in NUMBER_KINDS:
+            if kind in form:
+                limits = form[kind]
+                return Range(
+                    limits["low"], limits["high"], kind == "whole", bool(limits.get("log", False))
+                )
+        form = {kind: form[kind] for kind in AXIS_KINDS if kind in form}
+    return Levels(Axis.of(name, form))
