@@ -5,14 +5,21 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fovnet.errors import ModelError
 from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.layered import Convolution, Layered, NetworkShape
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+FAMILY_KEY = "family"
+LAYERS = "layers"
+"""The name of the family of `Layered`."""
 
 
 class StoredTensor(NamedTuple):
@@ -59,15 +66,36 @@ def load_facts(path: Path) -> dict[str, Any]:
     return facts
 
 
-def read_architecture(path: Path, facts: Mapping[str, Any]) -> Architecture:
-    """The architecture in a weights file's facts.  Raises ModelError for an unknown one, such as its
-    head or inputs ("weights-unknown"), and for none ("weights-misfit")."""
+def architecture_facts(net: NetworkShape) -> dict[str, Any]:
+    """A network's numbers as JSON-able facts; those of the paper's family name no family."""
+    if isinstance(net, Layered):
+        conv = [layer._asdict() for layer in net.conv]
+        return {FAMILY_KEY: LAYERS, **asdict(net), "conv": conv}
+    return asdict(net)
+
+
+def read_architecture(path: Path, facts: Mapping[str, Any]) -> NetworkShape:
+    """The network in a weights file's facts.  Raises ModelError for an unknown one, such as its
+    family, head or inputs ("weights-unknown"), and for none ("weights-misfit")."""
     try:
-        return Architecture(**facts["architecture"])
+        return _architecture_of_facts(facts["architecture"])
     except ValueError as error:
         raise unknown_weights_error(path, error) from None
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise misfit_error(path, error) from None
+
+
+def _architecture_of_facts(architecture: Mapping[str, Any]) -> NetworkShape:
+    """The inverse of `architecture_facts`.  Raises ValueError for an unknown family, and as each
+    family's own."""
+    if FAMILY_KEY not in architecture:
+        return Architecture(**architecture)
+    numbers = dict(architecture)
+    family = numbers.pop(FAMILY_KEY)
+    if family != LAYERS:
+        raise ValueError(f"family {family!r}; known is {LAYERS}")
+    conv = tuple(Convolution(**layer) for layer in numbers.pop("conv"))
+    return Layered(conv=conv, **numbers)
 
 
 def unknown_weights_error(path: Path, error: Exception) -> ModelError:

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fovnet.net.family.architecture import FC_HEAD_WIDTHS, SMALL_HEAD_WIDTH, Architecture
+from fovnet.net.family.dropout import Dropout
 
 NORM_EPSILON = 1e-5  # torch's own, added to variances
 # of running statistics: an average over about 50 batches, as batches of 16 slices vary
@@ -27,37 +28,65 @@ class Network(nn.Sequential):
     of 7.0 ms per slice (4 blocks, 16 filters of 5 x 5, batch 16).  The normalised image is never
     made: torch's takes 0.7 ms per slice of two channels.
 
-    inputs  the kinds of its channels, as in `fovnet.net.images.inputs`
+    inputs          the kinds of its channels, as in `fovnet.net.images.inputs`
+    widest_numbers  of its widest layer for a slice; None: the first convolution is the widest
     """
 
     inputs: tuple[str, ...] = ("slice",)
+    widest_numbers: int | None = None
 
-    def forward(self, slices: Tensor, watch: Callable[[Tensor], None] | None = None) -> Tensor:
-        """Class scores (n, k), unnormalised log-probabilities, of slices (n, c, side, side) float;
-        `watch` is shown each block's pooling before what comes after changes it."""
+    @property
+    def has_dropout(self) -> bool:
+        """Whether its training needs a drawn number for each slice."""
+        return any(isinstance(layer, Dropout) for layer in self.children())
+
+    def forward(
+        self,
+        slices: Tensor,
+        watch: Callable[[Tensor], None] | None = None,
+        slice_draws: Tensor | None = None,
+    ) -> Tensor:
+        """Class scores (n, k), unnormalised log-probabilities, of slices (n, c, side, side) float.
+
+        watch        is shown the active maps (n, filters, h, w) whose deviation is a feature: each
+                     block's pooling after a ReLU, and each `FeatureMap`
+        slice_draws  (n,) numbers in [0, 1) of the slices, for dropout in training
+        """
         normalise, opening, *layers = self.children()
         assert isinstance(normalise, nn.BatchNorm2d)
         mean, deviation = self._statistics(slices, normalise)
-        if isinstance(opening, nn.Sequential):
+        if type(opening) is nn.Sequential:  # of a separable convolution
             opening, *across = opening.children()
             layers = [*across, *layers]
-        assert isinstance(opening, nn.Conv2d)
         scale = normalise.weight / deviation
         shift = normalise.bias - scale * mean
+        if isinstance(opening, nn.Conv2d):
+            activations = self._open(slices, opening, scale, shift)
+        else:
+            activations = slices * scale[:, None, None] + shift[:, None, None]
+            layers = [opening, *layers]
+        for layer in layers:
+            if isinstance(layer, Dropout):
+                activations = layer(activations, slice_draws)
+                continue
+            activations = layer(activations)
+            if watch and isinstance(layer, nn.MaxPool2d):
+                watch(activations.clamp_min(0))  # what follows may change it in place
+            elif watch and isinstance(layer, FeatureMap):
+                watch(activations)
+        return activations
+
+    def _open(self, slices: Tensor, opening: nn.Conv2d, scale: Tensor, shift: Tensor) -> Tensor:
+        """The output of the first convolution of channels scaled by (c,) and shifted by (c,)."""
         weight_of_channels = opening.weight * scale[:, None, None]
         weight_of_ones = (opening.weight * shift[:, None, None]).sum(dim=1, keepdim=True)
         weight = torch.cat([weight_of_channels, weight_of_ones], dim=1)
         weight = weight.contiguous(memory_format=torch.channels_last)
         activations = torch.cat([slices, torch.ones_like(slices[:, :1])], dim=1)
         activations = activations.contiguous(memory_format=torch.channels_last)
-        activations = F.conv2d(
+        return F.conv2d(
             activations, weight, opening.bias, stride=opening.stride, padding=opening.padding
         )
-        for layer in layers:
-            activations = layer(activations)
-            if watch and isinstance(layer, nn.MaxPool2d):
-                watch(activations)
-        return activations
 
     def _statistics(self, slices: Tensor, normalise: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
         """Mean and standard deviation (c,): in training those of the batch, which also update the
@@ -90,6 +119,11 @@ def measure_moments(images: Tensor) -> tuple[Tensor, Tensor, int]:
     return mean, variance, n * h * w
 
 
+class FeatureMap(nn.Sequential):
+    """A pooling, if any, and the activation after it; or nothing, and the picture.  The deviation of
+    each of its channels is a feature."""
+
+
 class Residual(nn.Module):
     """The convolutions of a block, with its input added to their output: He et al. (2016), eqs 1
     and 2, before the last ReLU.
@@ -111,15 +145,17 @@ class Residual(nn.Module):
 
 def count_first_layer_numbers(networks: Iterable[nn.Module], pixel_count: int) -> int:
     """The numbers that the widest first convolution of these networks gives for a slice of so many
-    pixels."""
-    first_convolutions = [
-        next(layer for layer in network.modules() if isinstance(layer, nn.Conv2d))
-        for network in networks
-    ]
-    return max(
-        layer.out_channels * pixel_count // prod(int(stride) for stride in layer.stride)
-        for layer in first_convolutions
-    )
+    pixels; of a network that knows its widest layer, that one's."""
+    return max(_count_widest_numbers(network, pixel_count) for network in networks)
+
+
+def _count_widest_numbers(network: nn.Module, pixel_count: int) -> int:
+    """The numbers of a network's widest layer, or of its first convolution, for a slice."""
+    widest_numbers: int | None = getattr(network, "widest_numbers", None)
+    if widest_numbers is not None:
+        return widest_numbers
+    convolution = next(layer for layer in network.modules() if isinstance(layer, nn.Conv2d))
+    return convolution.out_channels * pixel_count // prod(int(side) for side in convolution.stride)
 
 
 def build_network(net: Architecture, generator: torch.Generator | None = None) -> Network:

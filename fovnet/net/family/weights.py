@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,15 +13,17 @@ import torch
 from torch import Tensor, nn
 
 from fovnet.errors import ModelError
-from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.facts import (
+    architecture_facts,
     load_facts,
     misfit_error,
     read_architecture,
     read_weights_file,
     unknown_weights_error,
 )
-from fovnet.net.family.model import Network, build_network
+from fovnet.net.family.layered import NetworkShape
+from fovnet.net.family.layered_model import build_any_network
+from fovnet.net.family.model import Network
 from fovnet.net.family.slice_only import slice_only_weights
 from fovnet.records import replace_with
 
@@ -98,9 +99,11 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     return read_weights_file(path, "pt", read_tensors)
 
 
-def save_network(path: Path, model: nn.Module, net: Architecture, facts: Mapping[str, Any]) -> Path:
+def save_network(path: Path, model: nn.Module, net: NetworkShape, facts: Mapping[str, Any]) -> Path:
     """`path`, holding a network's weights, its architecture and further facts."""
-    return save_tensors(path, model.state_dict(), {"architecture": asdict(net), **facts})
+    return save_tensors(
+        path, model.state_dict(), {"architecture": architecture_facts(net), **facts}
+    )
 
 
 def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, Any]]:
@@ -116,7 +119,7 @@ def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, A
         _refuse_other_size(path, architecture)
         tensors, _ = load_tensors(path)
         _refuse_no_numbers(path, tensors)
-        network = build_network(architecture)
+        network = build_any_network(architecture)
         network.load_state_dict(tensors)
         if facts.get("alone"):
             network.load_state_dict(slice_only_weights(network.state_dict()))
@@ -128,7 +131,7 @@ def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, A
     return network.to(device).eval(), facts  # channels last: twice as fast on a CPU
 
 
-def _refuse_other_size(path: Path, net: Architecture) -> None:
+def _refuse_other_size(path: Path, net: NetworkShape) -> None:
     """Raises ModelError "weights-misfit" for a file too large or too small for an architecture,
     before memory for either is allocated."""
     least_bytes = LEAST_WEIGHT_BYTES * net.weight_count

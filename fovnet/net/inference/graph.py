@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fovnet.errors import ModelError
+from fovnet.net.family.dropout import Dropout
 from fovnet.net.family.facts import StoredTensor, locate_tensors
-from fovnet.net.family.model import Residual
+from fovnet.net.family.model import FeatureMap, Residual
 from fovnet.net.family.weights import load_tensors
 from fovnet.net.inference.member_outputs import compute_image_outputs
 from fovnet.net.inference.onnx_engine import FEATURES, GRAPH_FACTS_KEY, IMAGES, PROBABILITIES
@@ -275,18 +276,35 @@ def _keep_weights(drawing: GraphDrawing, layer: nn.Conv2d | nn.Linear, name: str
 
 
 def _draw_max_pooling(drawing: GraphDrawing, layer: nn.MaxPool2d, name: str, source: str) -> str:
-    """Max-pooling; the standard deviation of its output is a feature."""
-    if _pair(layer.dilation) != [1, 1]:
-        raise _unknown_layer_error(layer, name)
-    pooled_name = drawing.add("MaxPool", source, **_pooling_attributes(layer))
-    drawing.features.append(_draw_deviation(drawing, pooled_name))
+    """Max-pooling; the standard deviation of its output after a ReLU is a feature."""
+    pooled_name = _draw_plain_pooling(drawing, layer, name, source)
+    active_name = drawing.add("Relu", pooled_name)
+    drawing.features.append(_draw_deviation(drawing, active_name))
     return pooled_name
 
 
-def _draw_deviation(drawing: GraphDrawing, pooled: str) -> str:
-    """(n, filters): the standard deviation over the image after the ReLU, in two passes, as E[x²] -
+def _draw_plain_pooling(drawing: GraphDrawing, layer: nn.MaxPool2d, name: str, source: str) -> str:
+    """Max-pooling without a feature."""
+    if _pair(layer.dilation) != [1, 1]:
+        raise _unknown_layer_error(layer, name)
+    return drawing.add("MaxPool", source, **_pooling_attributes(layer))
+
+
+def _draw_feature_map(drawing: GraphDrawing, layer: FeatureMap, name: str, source: str) -> str:
+    """A pooling and its activation; the standard deviation of what they give is a feature."""
+    for child_name, child in layer.named_children():
+        full_name = f"{name}.{child_name}"
+        if isinstance(child, nn.MaxPool2d):
+            source = _draw_plain_pooling(drawing, child, full_name, source)
+        else:
+            source = _draw_layer(drawing, child, full_name, source)
+    drawing.features.append(_draw_deviation(drawing, source))
+    return source
+
+
+def _draw_deviation(drawing: GraphDrawing, active: str) -> str:
+    """(n, filters): the standard deviation over the image of active maps, in two passes, as E[x²] -
     E[x]² would cancel."""
-    active = drawing.add("Relu", pooled)
     mean = drawing.add("ReduceMean", active, axes=PICTURE_AXES, keepdims=1)
     differences = drawing.add("Sub", active, mean)
     squares = drawing.add("Mul", differences, differences)
@@ -342,8 +360,12 @@ DRAW_BY_LAYER_TYPE: dict[type[nn.Module], Draw] = {
     nn.AvgPool2d: _draw_mean_pooling,
     nn.AdaptiveAvgPool2d: _draw_global_mean,
     nn.ReLU: lambda drawing, _, __, source: drawing.add("Relu", source),
+    nn.Sigmoid: lambda drawing, _, __, source: drawing.add("Sigmoid", source),
+    nn.Tanh: lambda drawing, _, __, source: drawing.add("Tanh", source),
     nn.Flatten: lambda drawing, _, __, source: drawing.add("Flatten", source),
+    FeatureMap: _draw_feature_map,
     Residual: _draw_residual,
+    Dropout: lambda _, __, ___, source: source,
     nn.Identity: lambda _, __, ___, source: source,
 }
 """The function of each kind of layer: (graph so far, layer, its name, name of its input) to the

@@ -126,15 +126,14 @@ def compute_member_probabilities(
 
 
 def _compute_member_output(member: nn.Module, images: Tensor) -> tuple[Tensor, Tensor]:
-    """Class probabilities (n, k) and features (n, filters * blocks) of one member."""
+    """Class probabilities (n, k) and features (n, filters of its watched maps) of one member."""
     features: list[Tensor] = []
-    scores = member(images, lambda pooled: features.append(_measure_deviation(pooled)))
+    scores = member(images, lambda active: features.append(_measure_deviation(active.float())))
     return scores.softmax(dim=1), torch.cat(features, dim=1)
 
 
-def _measure_deviation(pooled: Tensor) -> Tensor:
+def _measure_deviation(active: Tensor) -> Tensor:
     """(n, filters) the standard deviation over the image, in two passes: torch.std takes nine times
     as long on a CPU, a quarter of all."""
-    active = pooled.clamp_min(0).float()  # the block's ReLU comes after its pooling
     differences = active - active.mean(dim=(2, 3), keepdim=True)
     return differences.square_().mean(dim=(2, 3)).sqrt_()

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import ModelError
-from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.layered import NetworkShape
 from fovnet.net.images.unwarped import Images, common_input_kinds, gather_slices
 from fovnet.net.inference.engines import ONNX, Outputs, join_outputs
 from fovnet.net.inference.probe import Probe, make_probe_images
@@ -48,7 +48,7 @@ class OnnxEngine:
     def __init__(
         self,
         path: Path,
-        architectures: Sequence[Architecture],
+        architectures: Sequence[NetworkShape],
         checksum_by_weights: Mapping[str, str],
     ) -> None:
         self.input_kinds = common_input_kinds([net.inputs for net in architectures])

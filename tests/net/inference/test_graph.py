@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +12,15 @@ from torch import nn
 
 from fovnet.errors import ModelError
 from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.facts import load_facts, read_architecture
+from fovnet.net.family.layered import Convolution, Layered
+from fovnet.net.family.layered_model import build_layered_network
 from fovnet.net.family.model import Network, build_network
-from fovnet.net.inference.graph import DRAW_BY_LAYER_TYPE, GraphDrawing, build_graph
+from fovnet.net.family.weights import save_network
+from fovnet.net.inference.graph import DRAW_BY_LAYER_TYPE, GraphDrawing, build_graph, write_graph
 from fovnet.net.inference.member_outputs import compute_member_outputs
+from fovnet.net.inference.onnx_engine import OnnxEngine
+from fovnet.records import checksum
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="the extra `onnx` is not installed")
 
@@ -185,7 +192,7 @@ def test_another_kind_of_layer_is_one_function_more(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "layer", [nn.Sigmoid(), nn.AdaptiveAvgPool2d(2), nn.Conv2d(2, 2, 3, padding="same")]
+    "layer", [nn.Hardswish(), nn.AdaptiveAvgPool2d(2), nn.Conv2d(2, 2, 3, padding="same")]
 )
 def test_a_layer_that_is_not_ours_is_refused_by_its_place(layer):
     network = Network(nn.BatchNorm2d(1), nn.Conv2d(1, 2, 3), layer)
@@ -207,3 +214,64 @@ def test_networks_too_large_for_the_format_are_refused_before_they_are_copied():
     with pytest.raises(ModelError) as refused:
         build_graph([network])
     assert refused.value.code == "graph-too-large"
+
+
+LAYERED = [
+    Layered((Convolution(4, 5, 2, 0, 2), Convolution(6, 3, 1, 1, 3)), (12, 9), 7, dropout=0.3),
+    Layered((Convolution(4, 5, 3), Convolution(6, 4, 2)), (), 7, "sigmoid"),
+    Layered((Convolution(4, 4, 2, 1, 2), Convolution(6, 3)), (8,), 7, "tanh"),
+    Layered((), (5,), 7, "tanh", 0.5),
+]
+
+
+def with_drawn_numbers(net: Layered) -> Network:
+    """Weights of the size of trained ones, for the last layer too: drawn ones guess alike."""
+    network = build_layered_network(net, torch.Generator().manual_seed(0))
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        network.classes.weight.mul_(10)
+        network.normalise.running_mean.fill_(0.3), network.normalise.weight.fill_(1.3)
+        network.normalise.running_var.fill_(0.07), network.normalise.bias.fill_(-0.2)
+        for layer in network.modules():
+            if isinstance(layer, nn.Conv2d | nn.Linear):
+                layer.bias.normal_(generator=generator).mul_(0.1)
+    return network.eval()
+
+
+@pytest.mark.parametrize(("net", "feature_count"), list(zip(LAYERED, (10, 6, 4, 1), strict=True)))
+def test_networks_of_layers_have_graphs_too(net: Layered, feature_count: int) -> None:
+    """Their features are deviations after the activation, whichever it is; with no pooling those of the last
+    convolution, with none of either that of the picture."""
+    network = with_drawn_numbers(net)
+    pixels = np.random.default_rng(0).integers(0, 256, (3, 128, 128)).astype(np.uint8)
+    wanted, deviations = compute_member_outputs([network], pixels, torch.device("cpu"))
+    session = onnxruntime.InferenceSession(build_graph([network]).SerializeToString())
+    given, features = session.run(None, {"images": pixels[:, None].astype(np.float32) / 255})
+    assert np.ptp(wanted, axis=1).max() > 1e-4
+    np.testing.assert_allclose(given, wanted, atol=1e-4)
+    np.testing.assert_allclose(features, deviations, rtol=1e-3, atol=1e-5)
+    assert features.shape[1] == feature_count
+
+
+def test_networks_of_both_families_are_one_graph_in_the_engine(tmp_path: Path) -> None:
+    """Read from the weights' own files, and what torch gives; also where no network has convolutions."""
+    paper = Architecture(2, 1, 2, 3, False, 7, "gap")
+    pixels = np.random.default_rng(1).integers(0, 256, (5, 128, 128)).astype(np.uint8)
+    for name, nets in (("mixed", [paper, *LAYERED]), ("plain", LAYERED[-1:])):
+        networks = [
+            with_drawn_numbers(net) if isinstance(net, Layered) else trained(net) for net in nets
+        ]
+        files = [
+            save_network(tmp_path / f"{name}{index}.safetensors", network, net, {})
+            for index, (network, net) in enumerate(zip(networks, nets, strict=True))
+        ]
+        path = write_graph(tmp_path / f"{name}.onnx", networks, files)
+        engine = OnnxEngine(
+            path,
+            [read_architecture(file, load_facts(file)) for file in files],
+            {file.name: checksum(file) for file in files},
+        )
+        given, features = engine.compute_outputs(pixels, np.arange(5))
+        wanted, deviations = compute_member_outputs(networks, pixels, torch.device("cpu"))
+        np.testing.assert_allclose(given, wanted, atol=1e-4)
+        np.testing.assert_allclose(features, deviations, rtol=1e-3, atol=1e-5)
