@@ -104,9 +104,10 @@ def change_levels(configuration: Mapping[str, Any], changes: Mapping[str, Any]) 
 
 
 def learning_rate(configuration: Mapping[str, Any]) -> float:
-    """The initial learning rate."""
-    if "learning_rate" in configuration:
-        return float(configuration["learning_rate"])
+    """The initial learning rate; that of its optimiser for a network of layers."""
+    for name in ("learning_rate", "optimiser.rate", "rate"):
+        if name in configuration:
+            return float(configuration[name])
     return float(10.0 ** float(configuration["log10_learning_rate"]))
 
 

@@ -30,7 +30,11 @@ from fovnet.machine.allocation import keep_freed_memory
 from fovnet.machine.parallel import end_with
 from fovnet.net.device import choose_device, device_name
 from fovnet.net.family import axes
-from fovnet.net.family.architecture import architecture_of_configuration
+from fovnet.net.family.layered_configuration import (
+    is_layered,
+    network_of_configuration,
+    optimiser_of_configuration,
+)
 from fovnet.net.paths import inherit_training, weights_path_of
 from fovnet.net.recipe import Recipe
 from fovnet.net.training.loss_curves import read_loss_curves
@@ -56,7 +60,7 @@ class TrainingJob:
     rows_path        npz file: targets (n, k), row numbers train, validation; sides_mm, volume, z_mm
                      (n,)
     networks_folder  where the weights are written
-    head, device     as configured
+    head, device     as configured; networks of layers have no head
     envelope         makes each proposal's `recipe.ends.envelope`; None: nothing is pruned
     network_facts    the format of the slices, as in `fovnet.volume.collection.pack`, and the names
                      of the classes: stored with the weights
@@ -190,13 +194,16 @@ def train_proposal(
         inherit_training(
             weights_path_of(job.networks_folder, proposal.continued_slot), weights_path
         )
-    architecture = architecture_of_configuration(
+    architecture = network_of_configuration(
         proposal.configuration,
         classes=training_data.targets.shape[1],
         head=job.head,
         side=training_data.slices.shape[-1],
         inputs=job.input_kinds,
     )
+    optimiser = None
+    if is_layered(proposal.configuration):
+        optimiser = optimiser_of_configuration(proposal.configuration)
     beginning = None
     if job.beginnings:
         beginning = nearest_beginning(job.beginnings, proposal.configuration)
@@ -214,6 +221,7 @@ def train_proposal(
         network_facts={"slot": proposal.slot, "seed": proposal.seed, **job.network_facts},
         report_epoch=report_epoch,
         beginning=beginning,
+        optimiser=optimiser,
         data_hash=job.data_hash,
         clock=clock,
     )

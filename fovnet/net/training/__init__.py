@@ -9,5 +9,5 @@
     precision      of the weights that are kept
     orientation    of the network that knows the view
 
-Behind these doors: `train_step` and `checkpoint`.
+Behind these doors: `train_step`, `checkpoint` and `optimisers`.
 """

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from fovnet.errors import ModelError
-from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.facts import read_architecture
+from fovnet.net.family.layered import NetworkShape
 from fovnet.net.family.model import Network
 from fovnet.net.family.weights import load_tensors
 from fovnet.net.training.warm_start import value_in_words
@@ -22,22 +23,18 @@ LAST_LAYER_TENSORS = ("classes.weight", "classes.bias")
 
 
 def load_beginning(
-    model: Network, architecture: Architecture, weights_path: Path, class_names: Sequence[str]
+    model: Network, architecture: NetworkShape, weights_path: Path, class_names: Sequence[str]
 ) -> None:
     """Replace the model's weights and running statistics by those of a network in a file; the last
     layer's only if its classes are `class_names`, in this order.
 
     Raises ModelError ("begin-other-network") if the network has another architecture, which
-    includes its inputs.
+    includes its family and inputs, and as `read_architecture`.
     """
     tensors, facts = load_tensors(weights_path)
-    file_architecture = Architecture(**facts["architecture"])
+    file_architecture = read_architecture(weights_path, facts)
     if replace(file_architecture, classes=architecture.classes) != architecture:
-        differences = "; ".join(
-            f"its {name} {value_in_words(vars(file_architecture)[name])}, here {value_in_words(value)}"
-            for name, value in vars(architecture).items()
-            if name != "classes" and vars(file_architecture)[name] != value
-        )
+        differences = _differences_in_words(file_architecture, architecture)
         raise ModelError(
             "begin-other-network",
             f"{weights_path}: {differences}; set training.inputs and training.head as it was trained",
@@ -46,6 +43,18 @@ def load_beginning(
         drawn_tensors = model.state_dict()
         tensors |= {name: drawn_tensors[name] for name in LAST_LAYER_TENSORS}
     model.load_state_dict(tensors)
+
+
+def _differences_in_words(file_architecture: NetworkShape, architecture: NetworkShape) -> str:
+    """What a network in a file has otherwise than the one here, their classes apart."""
+    if type(file_architecture) is not type(architecture):
+        return "its network is of another family"
+    file_values = vars(file_architecture)
+    return "; ".join(
+        f"its {name} {value_in_words(file_values[name])}, here {value_in_words(value)}"
+        for name, value in vars(architecture).items()
+        if name != "classes" and file_values[name] != value
+    )
 
 
 def blend_tensors(

@@ -20,6 +20,7 @@ import torch
 from fovnet.errors import ModelError
 from fovnet.net.family.weights import load_tensors, save_tensors
 from fovnet.net.paths import checkpoint_path_of, forget_checkpoint
+from fovnet.net.training.optimisers import read_state, restore_state
 from fovnet.records import digest
 
 if TYPE_CHECKING:
@@ -45,11 +46,11 @@ class Checkpoint:
     def save(self, progress: Progress) -> None:
         """Write the state of the training after a whole epoch, replacing the one before.
 
-        tensors   of the model, of the momentum and the running mean of each parameter, and the
-                  state of the CPU's generator (bytes,)
+        tensors   of the model, of the optimiser's state and the running mean of each parameter, and
+                  the state of the CPU's generator (bytes,)
         facts     steps, the seconds and losses of each epoch, a hash of `deciding_facts`, and the
                   CRC-32 of the tensors
-        At least one step must have been taken, as there is no momentum before.  Raises OSError if
+        At least one step must have been taken, as there is no state before.  Raises OSError if
         it cannot be written.
         """
         tensors = {
@@ -57,9 +58,7 @@ class Checkpoint:
             for tensor_name, tensor in progress.model.state_dict().items()
         }
         parameter_names = [name for name, _ in progress.model.named_parameters()]
-        parameters = progress.optimiser.param_groups[0]["params"]
-        for name, parameter in zip(parameter_names, parameters, strict=True):
-            tensors[f"momentum.{name}"] = progress.optimiser.state[parameter]["momentum_buffer"]
+        tensors |= read_state(progress.optimiser, progress.model)
         tensors |= {
             f"average.{tensor_name}": tensor
             for tensor_name, tensor in zip(
@@ -118,7 +117,6 @@ def _restore(
     progress: Progress, tensors: Mapping[str, torch.Tensor], stored_facts: Mapping[str, Any]
 ) -> None:
     """Sets a training that has not begun to the state of a checkpoint."""
-    device = next(progress.model.parameters()).device
     progress.model.load_state_dict(
         {
             name.removeprefix("model."): tensor
@@ -126,13 +124,8 @@ def _restore(
             if name.startswith("model.")
         }
     )
-    parameter_names = []
-    for name, parameter in progress.model.named_parameters():
-        momentum = tensors[f"momentum.{name}"].to(device)
-        momentum = momentum.contiguous(memory_format=torch.preserve_format)
-        momentum_buffer = torch.empty_like(parameter).copy_(momentum)
-        progress.optimiser.state[parameter]["momentum_buffer"] = momentum_buffer
-        parameter_names.append(name)
+    restore_state(progress.optimiser, progress.model, tensors)
+    parameter_names = [name for name, _ in progress.model.named_parameters()]
     for name, average in zip(
         parameter_names, progress.averaged_weights, strict=bool(progress.averaged_weights)
     ):

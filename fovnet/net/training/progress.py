@@ -25,7 +25,7 @@ class Progress:
     """
 
     model: Network
-    optimiser: torch.optim.SGD
+    optimiser: torch.optim.Optimizer
     generator: torch.Generator
     averaged_weights: list[Tensor]
     train_step: TrainStep | None = None

@@ -24,8 +24,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fovnet.net.family.architecture import Architecture
-from fovnet.net.family.model import Network, build_network, count_first_layer_numbers
+from fovnet.net.family.facts import architecture_facts
+from fovnet.net.family.layered import NetworkShape
+from fovnet.net.family.layered_configuration import OptimiserChoice
+from fovnet.net.family.layered_model import build_any_network
+from fovnet.net.family.model import Network, count_first_layer_numbers
 from fovnet.net.family.weights import save_network
 from fovnet.net.faults import end_of_fault
 from fovnet.net.images.augment import draw_augmentation
@@ -40,6 +43,7 @@ from fovnet.net.training.class_weights import (
     inverse_class_weights,
     volume_frequencies,
 )
+from fovnet.net.training.optimisers import make_optimiser
 from fovnet.net.training.progress import Progress
 from fovnet.net.training.train_step import TrainStep, autocast_in, weighted_cross_entropy
 from fovnet.net.training.warm_start import Beginning
@@ -47,7 +51,6 @@ from fovnet.search.trial import Status
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.sections import make_sections
 
-MOMENTUM = 0.9
 RATE_DECAY = 1e-6
 # a checkpoint holds three copies of the weights, up to 0.5 GB with the head "fc"
 CHECKPOINT_INTERVAL_SECONDS = 20.0
@@ -140,7 +143,7 @@ def place_on_device(
 
 
 def train_network(
-    architecture: Architecture,
+    architecture: NetworkShape,
     *,
     learning_rate: float,
     batch_size: int,
@@ -151,6 +154,7 @@ def train_network(
     network_facts: Mapping[str, Any],
     report_epoch: Callable[[Progress, int], None] | None = None,
     beginning: Beginning | None = None,
+    optimiser: OptimiserChoice | None = None,
     data_hash: str = "",
     clock: Callable[[], float] = time.monotonic,
 ) -> Ending:
@@ -158,6 +162,7 @@ def train_network(
     are then at `weights_path`.
 
     beginning      the network that it begins with; None: weights are drawn from the seed
+    optimiser      as in `make_optimiser`; its rate is not used, but `learning_rate`
     network_facts  stored with the weights
     report_epoch   called after each epoch with the progress and the number of epochs requested
     data_hash      needed if a checkpoint may be from other data
@@ -182,9 +187,10 @@ def train_network(
             keeps_average=recipe.averaging > 0,
             beginning=beginning,
             class_names=network_facts.get("classes", ()),
+            optimiser=optimiser,
         )
         deciding_facts = _deciding_facts(
-            architecture, learning_rate, batch_size, seed, recipe, network_facts
+            architecture, learning_rate, batch_size, seed, recipe, network_facts, optimiser
         )
         if beginning is not None:
             deciding_facts["begin"] = beginning.sha256
@@ -235,12 +241,13 @@ def _make_ending(
 
 
 def _deciding_facts(
-    architecture: Architecture,
+    architecture: NetworkShape,
     learning_rate: float,
     batch_size: int,
     seed: int,
     recipe: Recipe,
     network_facts: Mapping[str, Any],
+    optimiser: OptimiserChoice | None,
 ) -> dict[str, Any]:
     """The facts that two trainings must share for one to resume the other's checkpoint: all except
     the number of epochs (unless there is a cooldown), the stopping rules (except the plateau), and
@@ -250,13 +257,17 @@ def _deciding_facts(
         for name, value in asdict(recipe).items()
         if name != "ends" and (name != "epochs" or recipe.cooldown)
     }
+    optimiser_facts = {}
+    if optimiser is not None:
+        optimiser_facts = {"optimiser": [optimiser.name, dict(optimiser.numbers)]}
     return {
-        "net": asdict(architecture),
+        "net": architecture_facts(architecture),
         "rate": learning_rate,
         "batch": batch_size,
         "seed": seed,
         "plateau": asdict(recipe.ends)["plateau"],
         **recipe_facts,
+        **optimiser_facts,
         "facts": {name: value for name, value in network_facts.items() if name != "slot"},
     }
 
@@ -265,7 +276,7 @@ def _deciding_facts(
 class _EpochLoop:
     """The epochs of one trial, one after another, until one of the rules ends it."""
 
-    architecture: Architecture
+    architecture: NetworkShape
     learning_rate: float
     batch_size: int
     data: TrainingData
@@ -363,7 +374,7 @@ def peak_memory_bytes(device: torch.device) -> int:
 
 
 def begin_training(
-    architecture: Architecture,
+    architecture: NetworkShape,
     learning_rate: float,
     seed: int,
     device: torch.device,
@@ -371,26 +382,30 @@ def begin_training(
     keeps_average: bool = False,
     beginning: Beginning | None = None,
     class_names: Sequence[str] = (),
+    optimiser: OptimiserChoice | None = None,
 ) -> Progress:
     """A trial before its first step, its network on the device, channels last.
 
     keeps_average  whether a running mean of the weights is kept beside them
     beginning      the network whose weights it begins with; None: they are drawn from the seed
     class_names    in order; the last layer of `beginning` is used only if its classes are the same
+    optimiser      as in `make_optimiser`
     """
     generator = torch.Generator().manual_seed(seed)
-    model = build_network(architecture, generator)
+    model = build_any_network(architecture, generator)
     if beginning is not None:
         load_beginning(model, architecture, beginning.weights, class_names)
     model = model.to(device)
     model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    optimiser = torch.optim.SGD(
-        model.parameters(), learning_rate, momentum=MOMENTUM, nesterov=True, fused=True
-    )
     averaged_weights = []
     if keeps_average:
         averaged_weights = [parameter.detach().clone() for parameter in model.parameters()]
-    return Progress(model, optimiser, generator, averaged_weights)
+    return Progress(
+        model,
+        make_optimiser(optimiser, model.parameters(), learning_rate, device),
+        generator,
+        averaged_weights,
+    )
 
 
 def _update_average(progress: Progress, decay: float) -> None:
@@ -459,9 +474,11 @@ def train_epoch(
             precision=recipe.precision,
         )
     train_step = progress.train_step
-    slice_draws = draw_augmentation(recipe.slices_per_epoch, recipe.ranges, progress.generator).to(
-        data.device
-    )
+    slice_draws = draw_augmentation(recipe.slices_per_epoch, recipe.ranges, progress.generator)
+    if progress.model.has_dropout:
+        dropout_draws = torch.rand(recipe.slices_per_epoch, 1, generator=progress.generator)
+        slice_draws = torch.cat([slice_draws, dropout_draws], dim=1)
+    slice_draws = slice_draws.to(data.device)
     make_batches: Callable[..., Iterator[Tensor]] = draw_shuffled_batches
     if recipe.sampling != "slices" and data.volume_of_slice is not None:
         make_batches = partial(draw_volume_batches, volume_of_slice=data.volume_of_slice)

@@ -31,6 +31,7 @@ from fovnet.net.images.augment import (
 from fovnet.net.images.distort import distort
 from fovnet.net.images.inputs import DistortImages, PlacingOnDevice, Warp, make_images
 from fovnet.net.recipe import Ranges
+from fovnet.net.training.optimisers import can_be_recorded
 
 # steps before the recording, in which libraries choose their kernels and momentum buffers are
 # allocated
@@ -52,7 +53,7 @@ class ResidentSlices(Protocol):
 
 
 class TrainStep:
-    """The step of stochastic gradient descent that trains one network on resident slices.
+    """The step of an optimiser that trains one network on resident slices.
 
     data           slices (n, h, w) uint8 and targets (n, k) on one device
     class_weights  (k,) of the loss, on that device
@@ -64,7 +65,7 @@ class TrainStep:
     def __init__(
         self,
         model: Network,
-        optimiser: torch.optim.SGD,
+        optimiser: torch.optim.Optimizer,
         data: ResidentSlices,
         class_weights: Tensor,
         ranges: Ranges,
@@ -82,12 +83,14 @@ class TrainStep:
         self._loss_sum = torch.zeros((), dtype=torch.float64, device=class_weights.device)
         self._slice_count = 0
         self._replay: StepReplay | None = None
-        if class_weights.device.type == "cuda":
-            self._replay = StepReplay(optimiser, batch_size, class_weights.device)
+        if class_weights.device.type == "cuda" and can_be_recorded(optimiser):
+            self._replay = StepReplay(
+                optimiser, batch_size, class_weights.device, count_draws(model)
+            )
 
     def train_batch(self, rows: Tensor, draws: Tensor, learning_rate: float) -> None:
         """Take one step on the slices of row numbers (m,) int64, each augmented by its random
-        numbers `draws` (m, 94), at a learning rate.
+        numbers `draws` (m, 94) or, with dropout, (m, 95), at a learning rate.
 
         Both are on the device; weights, momentum and running statistics are changed in place, and
         the host does not wait.  On CUDA whole batches replay the graph, others run eagerly.  Raises
@@ -116,11 +119,12 @@ class TrainStep:
 
     def run_step(self, rows: Tensor, draws: Tensor) -> None:
         """Take one step on rows (m,), augmented by draws (m, 94), at the optimiser's rate, without
-        waiting for the device."""
-        inputs = self.make_images(rows, draws)
+        waiting for the device; column 95 of draws is for dropout."""
+        inputs = self.make_images(rows, draws[:, :DRAWS_PER_SLICE])
+        dropout_draws = draws[:, DRAWS_PER_SLICE] if self.model.has_dropout else None
         self.optimiser.zero_grad(set_to_none=True)
         with autocast_in(self.precision, inputs.device):
-            scores = self.model(inputs)
+            scores = self.model(inputs, slice_draws=dropout_draws)
         loss = weighted_cross_entropy(
             scores.float(), self.targets.index_select(0, rows), self.class_weights
         )
@@ -137,6 +141,11 @@ class TrainStep:
                 parameter_group["lr"].fill_(learning_rate)
             else:
                 parameter_group["lr"] = learning_rate
+
+
+def count_draws(model: Network) -> int:
+    """Random numbers of each slice in a step: those of its augmentation, and one for dropout."""
+    return DRAWS_PER_SLICE + int(model.has_dropout)
 
 
 def make_augmented_images(
@@ -194,13 +203,19 @@ class StepReplay:
     until garbage collection.
     """
 
-    def __init__(self, optimiser: torch.optim.SGD, batch_size: int, device: torch.device) -> None:
+    def __init__(
+        self,
+        optimiser: torch.optim.Optimizer,
+        batch_size: int,
+        device: torch.device,
+        draw_count: int = DRAWS_PER_SLICE,
+    ) -> None:
         self.batch_size = batch_size
         self.eager_steps = 0
         self.graph: torch.cuda.CUDAGraph | None = None
         self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self.rows = torch.zeros(batch_size, dtype=torch.int64, device=device)
-        self.draws = torch.zeros(batch_size, DRAWS_PER_SLICE, device=device)
+        self.draws = torch.zeros(batch_size, draw_count, device=device)
         for parameter_group in optimiser.param_groups:
             learning_rate = float(parameter_group["lr"])
             parameter_group["lr"] = torch.tensor(learning_rate, device=device)

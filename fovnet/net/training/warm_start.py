@@ -140,4 +140,4 @@ def nearest_beginning(members: Sequence[Beginning], configuration: Mapping[str, 
 
 def value_in_words(value: Any) -> str:
     """A property of a network in a message: a list with commas."""
-    return ", ".join(value) if isinstance(value, list | tuple) else str(value)
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
