@@ -2,6 +2,7 @@
 
 predicted          for all rows of a space at once
 columns            the rows as columns of numbers
+layered            the same for many points of a space of layers
 prices             what a whole space costs, for display
 calibration        a device's prices, by a short run
 calibration_check  networks that the fit has not seen

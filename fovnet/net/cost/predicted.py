@@ -13,7 +13,7 @@ compared with that of the device's description.)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,8 @@ from fovnet.net.family.architecture import (
 FLOAT_BYTES = 4  # bytes of a float32
 INDEX_BYTES = 8  # torch's max-pooling keeps the index of each maximum as int64
 NUMBERS_PER_WEIGHT = 3  # weights, gradients, momentum
+NUMBERS_MOVED_PER_WEIGHT = 5.0
+"""A step reads weights, gradients and momentum, and writes weights and momentum."""
 GRID_IMAGES = 2
 """Float images per slice during augmentation: the sampling grid."""
 IMAGES_PER_CHANNEL = 5
@@ -54,6 +56,8 @@ class Cost:
     augmentation_bytes        of a slice during augmentation
     channel_count             channels of the input
     launch_count              layers that are launched one by one
+    numbers_per_weight        kept for each weight in training, without an average; or one number
+    numbers_moved_per_weight  read or written in a step; or one number
     """
 
     weight_count: Floats
@@ -65,6 +69,8 @@ class Cost:
     augmentation_bytes: Floats
     channel_count: Floats
     launch_count: Floats
+    numbers_per_weight: Any = NUMBERS_PER_WEIGHT
+    numbers_moved_per_weight: Any = NUMBERS_MOVED_PER_WEIGHT
 
     @property
     def convolution_flop(self) -> Floats:
@@ -163,8 +169,13 @@ class DeviceSpeed:
 
 def predict_cost(net: Architecture) -> Cost:
     """The cost of one architecture: scalars, and (B,) per block."""
-    columns = vars(predict_costs(Columns.of_architectures([net], [1])))
-    return Cost(**{name: column[0] for name, column in columns.items()})
+    return first_cost(predict_costs(Columns.of_architectures([net], [1])))
+
+
+def first_cost(costs: Cost) -> Cost:
+    """The cost of the first of M networks: scalars, and (B,) per block."""
+    columns = {name: column for name, column in vars(costs).items() if np.ndim(column)}
+    return replace(costs, **{name: column[0] for name, column in columns.items()})
 
 
 def predict_costs(nets: Columns) -> Cost:
@@ -246,9 +257,13 @@ def _first_output_bytes(nets: Columns) -> NDArray[np.float64]:
 
 
 def _augmentation_bytes(nets: Columns) -> float:
+    return count_augmentation_bytes(nets.channel_count, nets.side)
+
+
+def count_augmentation_bytes(channel_count: int, side: int) -> float:
     """Of a slice's sampling grid and the copies of its channels."""
-    image_count = GRID_IMAGES + IMAGES_PER_CHANNEL * nets.channel_count
-    return float(FLOAT_BYTES * nets.side**2 * image_count)
+    image_count = GRID_IMAGES + IMAGES_PER_CHANNEL * channel_count
+    return float(FLOAT_BYTES * side**2 * image_count)
 
 
 def _head_costs(nets: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -292,9 +307,9 @@ def predict_training_bytes(cost: Cost, batch: Any, *, keeps_average: bool = Fals
     bytes_of_slice = (
         cost.activation_bytes + 1.9 * cost.largest_activation_bytes + cost.augmentation_bytes
     )
-    numbers_per_weight = NUMBERS_PER_WEIGHT
+    numbers_per_weight = cost.numbers_per_weight
     if keeps_average:
-        numbers_per_weight += 1
+        numbers_per_weight = numbers_per_weight + 1
     return np.asarray(numbers_per_weight * FLOAT_BYTES * cost.weight_count + batch * bytes_of_slice)
 
 
@@ -310,8 +325,7 @@ def priced_amounts(cost: Cost, batch: Any, work: Work, speed: DeviceSpeed) -> tu
     return (
         3.0 * slice_count * cost.effective_flop(speed.filters_at_once),
         3.0 * slice_count * 2 * cost.activation_bytes,  # written once, read once
-        # read weights, gradient, momentum; write weights, momentum
-        step_count * 5.0 * FLOAT_BYTES * cost.weight_count,
+        step_count * cost.numbers_moved_per_weight * FLOAT_BYTES * cost.weight_count,
         step_count * 3.0 * cost.launch_count,
         # each channel is resampled and changed separately
         slice_count * cost.channel_count * np.ones(np.shape(step_count)),

@@ -21,6 +21,8 @@ from fovnet.machine.allocation import keep_freed_memory
 from fovnet.machine.memory import peak_bytes
 from fovnet.net.cost.calibration import TimedNetwork
 from fovnet.net.family.architecture import INPUTS, Architecture
+from fovnet.net.family.layered import NetworkShape
+from fovnet.net.family.layered_configuration import OptimiserChoice
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.training import train as training
 from fovnet.net.training.class_weights import inverse_class_weights
@@ -94,9 +96,13 @@ class ProbeBench:
             return self.time_network(net, batch).peak_bytes
         return measure_process_growth(net, batch, self._ranges, self._precision)
 
-    def make_timers(self, net: Architecture, batch: int) -> Timers:
-        """The timers of a fresh network."""
-        progress = training.begin_training(net, PROBE_LEARNING_RATE, 0, self._data.device)
+    def make_timers(
+        self, net: NetworkShape, batch: int, optimiser: OptimiserChoice | None = None
+    ) -> Timers:
+        """The timers of a fresh network, trained by an optimiser as in `begin_training`."""
+        progress = training.begin_training(
+            net, PROBE_LEARNING_RATE, 0, self._data.device, optimiser=optimiser
+        )
 
         def train(step_count: int) -> None:
             recipe = Recipe(1, step_count * batch, self._ranges, precision=self._precision)
@@ -154,17 +160,27 @@ def _clock_of_device(device: torch.device) -> Callable[[], float]:
 
 
 def measure_process_growth(
-    net: Architecture, batch: int, ranges: Ranges, precision: str = "auto"
+    net: NetworkShape,
+    batch: int,
+    ranges: Ranges,
+    precision: str = "auto",
+    optimiser: OptimiserChoice | None = None,
 ) -> int:
     """Growth in peak bytes of a fresh process that trains the network on the CPU for three steps.
 
     The memory of torch itself is not counted: a network of a few hundred weights is trained first.
     """
     with get_context("spawn").Pool(1) as pool:
-        return int(pool.apply(_measure_growth, (net, batch, ranges, precision)))
+        return int(pool.apply(_measure_growth, (net, batch, ranges, precision, optimiser)))
 
 
-def _measure_growth(architecture: Architecture, batch: int, ranges: Ranges, precision: str) -> int:
+def _measure_growth(
+    architecture: NetworkShape,
+    batch: int,
+    ranges: Ranges,
+    precision: str,
+    optimiser: OptimiserChoice | None,
+) -> int:
     """`measure_process_growth` of this process."""
     torch.set_num_threads(1)
     keep_freed_memory()
@@ -180,5 +196,5 @@ def _measure_growth(architecture: Architecture, batch: int, ranges: Ranges, prec
     )
     cpu_bench.make_timers(smallest, 1).seconds_of_steps(1)
     start_bytes = peak_bytes()
-    cpu_bench.make_timers(architecture, batch).seconds_of_steps(3)
+    cpu_bench.make_timers(architecture, batch, optimiser).seconds_of_steps(3)
     return int(peak_bytes() - start_bytes)

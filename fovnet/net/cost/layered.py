@@ -1,0 +1,277 @@
+"""What networks of layers cost before they are trained, and whether they can be: for many points at
+once.
+
+    M  points
+    B  convolutions of the point that has most
+    D  dense layers of the point that has most
+
+Layers that a point has not are masked.  Formulas as in `fovnet.net.cost.predicted`; with f channels,
+a and S sides (`fovnet.net.family.layered`) and w widths of the head, the activations of a slice take
+
+    4 S_0² (2 f_0 + 1) + Σ_l [4 f a² + (pooled) 12 f S²]
+                       + Σ_j [4 w_j + (dropout) 5 w_{j-1}] + (no dropout) 4 w_0  bytes
+
+An activation keeps its output alone, which is the next layer's input; flattening copies the last map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.net.cost.predicted import (
+    FLOAT_BYTES,
+    INDEX_BYTES,
+    Cost,
+    DeviceSpeed,
+    Limits,
+    Work,
+    count_augmentation_bytes,
+    predict_training_bytes,
+    predict_training_seconds,
+)
+from fovnet.net.family.architecture import INPUTS, NUMBERS_PER_NORMALISED_CHANNEL
+from fovnet.net.family.layered import Convolution, ShapeFault, find_shape_fault
+from fovnet.net.family.layered_configuration import (
+    convolutions_of_configuration,
+    dense_of_configuration,
+    optimiser_of_configuration,
+)
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Integers = NDArray[np.int64]
+
+ABSENT = Convolution(channels=1, kernel=1)
+DROPOUT_BYTES = 5
+"""Of a number before a dense layer: itself, scaled or zero, and whether it is kept."""
+NUMBERS_MOVED = {3: 5.0, 4: 7.0}
+"""Numbers of a weight that a step reads or writes, by the numbers that are kept for it."""
+
+
+@dataclass(frozen=True, eq=False)
+class LayeredColumns:
+    """Points as columns.
+
+    layers              (M, B, 5) numbers of the convolutions, as in `Convolution`
+    is_layer            (M, B) which of them each point has
+    units               (M, D) of the dense layers, the last one at the end
+    is_dense            (M, D) which of them each point has
+    has_dropout         (M,)
+    batch               (M,) slices in a step
+    numbers_per_weight  (M,) as in `OptimiserChoice`
+    """
+
+    layers: Integers
+    is_layer: Mask
+    units: Integers
+    is_dense: Mask
+    has_dropout: Mask
+    batch: Integers
+    numbers_per_weight: Integers
+    classes: int
+    side: int
+    channel_count: int
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    @classmethod
+    def of_configurations(
+        cls,
+        configurations: Sequence[Mapping[str, Any]],
+        classes: int,
+        side: int,
+        inputs: Sequence[str],
+    ) -> LayeredColumns:
+        """The columns of these points.  Raises SearchError as `layered_of_configuration`."""
+        conv_by_point = [convolutions_of_configuration(point) for point in configurations]
+        dense_by_point = [dense_of_configuration(point) for point in configurations]
+        layer_count = max(1, *map(len, conv_by_point), 0)
+        dense_count = max(1, *map(len, dense_by_point), 0)
+        conv = [[*layers, *[ABSENT] * (layer_count - len(layers))] for layers in conv_by_point]
+        dense = [[1] * (dense_count - len(units)) + list(units) for units in dense_by_point]
+        conv_counts = np.array([[len(layers)] for layers in conv_by_point]).reshape(-1, 1)
+        dense_counts = np.array([[len(units)] for units in dense_by_point]).reshape(-1, 1)
+        optimisers = [optimiser_of_configuration(point) for point in configurations]
+        return cls(
+            layers=np.array(conv, dtype=np.int64).reshape(-1, layer_count, len(ABSENT)),
+            is_layer=np.arange(layer_count) < conv_counts,
+            units=np.array(dense, dtype=np.int64).reshape(-1, dense_count),
+            is_dense=np.arange(dense_count) >= dense_count - dense_counts,
+            has_dropout=np.array([point.get("dropout", 0) > 0 for point in configurations], bool),
+            batch=np.array([point["batch"] for point in configurations], dtype=np.int64),
+            numbers_per_weight=np.array(
+                [choice.numbers_per_weight for choice in optimisers], dtype=np.int64
+            ),
+            classes=classes,
+            side=side,
+            channel_count=sum(INPUTS[kind] for kind in inputs),
+        )
+
+
+class MapSides(NamedTuple):
+    """Pixels along a side: (M, B) of each convolution's output and of what pooling leaves; (M,) of
+    the last map; (M,) whether all fits.  Sides that do not fit are 1."""
+
+    output: Integers
+    pooled: Integers
+    last: Integers
+    fits: Mask
+
+
+def measure_map_sides(points: LayeredColumns) -> MapSides:
+    """The sides of the maps of all points."""
+    output = np.ones(points.is_layer.shape, dtype=np.int64)
+    pooled = np.ones(points.is_layer.shape, dtype=np.int64)
+    side = np.full(len(points), points.side)
+    fits = np.ones(len(points), dtype=bool)
+    for layer in range(points.layers.shape[1]):
+        is_layer = points.is_layer[:, layer]
+        _, kernel, stride, padding, pooling = points.layers[:, layer, :].transpose()
+        room = side + 2 * padding - kernel
+        output[:, layer] = np.maximum(room // stride + 1, 1)
+        pooled[:, layer] = np.maximum(output[:, layer] // pooling, 1)
+        layer_fits = (room >= 0) & (padding < kernel) & (pooling <= output[:, layer])
+        fits &= layer_fits | ~is_layer
+        side = np.where(is_layer, pooled[:, layer], side)
+    return MapSides(output, pooled, side, fits)
+
+
+def predict_layered_costs(points: LayeredColumns, sides: MapSides) -> Cost:
+    """The cost of every point; meaningless where its layers do not fit."""
+    filters, kernel, _, _, pooling = np.moveaxis(points.layers, 2, 0)
+    inputs = np.full(len(points), points.channel_count)
+    channels = np.column_stack([inputs, filters])
+    last_filters = channels[np.arange(len(points)), points.is_layer.sum(axis=1)]
+    taps = points.is_layer * kernel**2 * filters
+    is_first = np.arange(filters.shape[1]) == 0  # with the channel of ones
+    is_pooled = points.is_layer & (pooling > 1)
+    output_numbers = points.is_layer * filters * sides.output**2
+    pooled_numbers = is_pooled * filters * sides.pooled**2
+    head = _measure_heads(points, last_filters * sides.last**2)
+    picture_numbers = points.side**2 * points.channel_count
+    first_weights = NUMBERS_PER_NORMALISED_CHANNEL * points.channel_count
+    weights_of_layers = taps * channels[:, :-1] + points.is_layer * filters
+    bytes_of_layers = FLOAT_BYTES * output_numbers + (FLOAT_BYTES + INDEX_BYTES) * pooled_numbers
+    widest_numbers = np.maximum(output_numbers.max(axis=1), picture_numbers)
+    return Cost(
+        weight_count=1.0 * (first_weights + weights_of_layers.sum(axis=1) + head.weights),
+        block_flop=2.0 * sides.output**2 * taps * (channels[:, :-1] + is_first),
+        block_filters=filters.astype(np.float64),
+        dense_flop=2.0 * head.products,
+        activation_bytes=1.0 * FLOAT_BYTES * (2 * picture_numbers + points.side**2)
+        + bytes_of_layers.sum(axis=1)
+        + head.bytes,
+        largest_activation_bytes=1.0 * FLOAT_BYTES * widest_numbers,
+        augmentation_bytes=np.full(
+            len(points), count_augmentation_bytes(points.channel_count, points.side)
+        ),
+        channel_count=inputs.astype(np.float64),
+        launch_count=1.0 + (2 * points.is_layer + is_pooled).sum(axis=1) + head.launches,
+        numbers_per_weight=points.numbers_per_weight,
+        numbers_moved_per_weight=np.vectorize(NUMBERS_MOVED.get, otypes=[float])(
+            points.numbers_per_weight
+        ),
+    )
+
+
+class HeadCosts(NamedTuple):
+    """Of the dense layers of every point, those of the classes counted; each (M,)."""
+
+    weights: Floats
+    products: Floats
+    bytes: Floats
+    launches: Floats
+
+
+def _measure_heads(points: LayeredColumns, flat_numbers: Integers) -> HeadCosts:
+    """What follows the flattening into so many numbers (M,)."""
+    units = np.where(points.is_dense, points.units, flat_numbers[:, None])
+    entering = np.column_stack([flat_numbers, units])
+    leaving = np.column_stack([units, np.full(len(points), points.classes)])
+    is_layer = np.column_stack([points.is_dense, np.ones(len(points), dtype=bool)])
+    products = (1.0 * is_layer * entering * leaving).sum(axis=1)
+    leaving_numbers = (1.0 * is_layer * leaving).sum(axis=1)
+    entering_numbers = (1.0 * is_layer * entering).sum(axis=1)
+    input_bytes = np.where(
+        points.has_dropout, DROPOUT_BYTES * entering_numbers, FLOAT_BYTES * flat_numbers
+    )
+    launches_per_layer = 2.0 + points.has_dropout  # layer, activation
+    return HeadCosts(
+        weights=products + leaving_numbers,
+        products=products,
+        bytes=FLOAT_BYTES * leaving_numbers + input_bytes,
+        launches=launches_per_layer * is_layer.sum(axis=1),
+    )
+
+
+class PricedPoints(NamedTuple):
+    """M points priced.
+
+    faults   why each cannot be trained, None where it can
+    cost     of each; meaningless where its shape cannot be
+    memory   (M,) peak bytes of a training; inf where its shape cannot be
+    seconds  (M,) of a whole trial; inf there
+    """
+
+    faults: tuple[ShapeFault | None, ...]
+    cost: Cost
+    memory: Floats
+    seconds: Floats
+
+
+@dataclass(frozen=True)
+class LayeredPricing:
+    """How the points of a space of layers are priced.
+
+    most_weights        of a network that may be trained
+    most_multiply_adds  of one slice's forward pass through it
+    """
+
+    classes: int
+    side: int
+    inputs: tuple[str, ...]
+    work: Work
+    speed: DeviceSpeed
+    limits: Limits
+    most_weights: float = np.inf
+    most_multiply_adds: float = np.inf
+    keeps_average: bool = False
+
+    def price(self, configurations: Sequence[Mapping[str, Any]]) -> PricedPoints:
+        """The points priced: 10 µs each if they are many.
+
+        Raises SearchError as `layered_of_configuration` for a point that is not of this family.
+        """
+        points = LayeredColumns.of_configurations(
+            configurations, self.classes, self.side, self.inputs
+        )
+        sides = measure_map_sides(points)
+        cost = predict_layered_costs(points, sides)
+        memory = predict_training_bytes(cost, points.batch, keeps_average=self.keeps_average)
+        seconds = predict_training_seconds(cost, points.batch, self.work, self.speed)
+        faults: list[ShapeFault | None] = [None] * len(points)
+        for point in np.flatnonzero(~sides.fits).tolist():
+            conv = convolutions_of_configuration(configurations[point])
+            faults[point] = find_shape_fault(conv, self.side)
+        for name, digits, amounts, most in (
+            ("weights", 0, cost.weight_count, self.most_weights),
+            ("multiply-adds of a slice", 0, cost.forward_flop / 2, self.most_multiply_adds),
+            ("megabytes of memory", 0, memory / 1e6, self.limits.memory_bytes / 1e6),
+            ("seconds", 1, seconds, self.limits.trial_seconds or np.inf),
+        ):
+            for point in np.flatnonzero(amounts > most).tolist():
+                faults[point] = faults[point] or ShapeFault(
+                    f"{name} {amounts[point]:,.{digits}f}, at most {most:,.{digits}f}"
+                )
+        return PricedPoints(
+            faults=tuple(faults),
+            cost=cost,
+            memory=np.where(sides.fits, memory, np.inf),
+            seconds=np.where(sides.fits, seconds, np.inf),
+        )
