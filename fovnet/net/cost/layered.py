@@ -31,6 +31,7 @@ from fovnet.net.cost.predicted import (
     Limits,
     Work,
     count_augmentation_bytes,
+    first_cost,
     predict_training_bytes,
     predict_training_seconds,
 )
@@ -178,6 +179,15 @@ def predict_layered_costs(points: LayeredColumns, sides: MapSides) -> Cost:
             points.numbers_per_weight
         ),
     )
+
+
+def predict_point_cost(
+    configuration: Mapping[str, Any], classes: int, side: int, inputs: Sequence[str]
+) -> Cost:
+    """The cost of one point: scalars, and (B,) per convolution.  Raises SearchError as
+    `layered_of_configuration`."""
+    points = LayeredColumns.of_configurations([configuration], classes, side, inputs)
+    return first_cost(predict_layered_costs(points, measure_map_sides(points)))
 
 
 class HeadCosts(NamedTuple):

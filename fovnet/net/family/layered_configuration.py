@@ -67,7 +67,7 @@ class OptimiserChoice:
 
 def is_layered(configuration: Mapping[str, Any]) -> bool:
     """Whether a configuration describes a network layer by layer."""
-    return "conv" in configuration
+    return isinstance(configuration.get("conv"), int)
 
 
 def network_of_configuration(

@@ -24,6 +24,7 @@ pictures            of volumes that were chosen
 faces               covers slices that may show one
 trainings           of a search, and their cost
 search_explanation  why a search went so
+layer_drawings      members whose layers are drawn
 statements          texts of every report
 checklists          of two guidelines
 
@@ -32,6 +33,7 @@ region_answers      what is said of each region, as chips and in a sentence
 
 cells           tables and measured numbers
 wording         numbers as text
+layers          a network of layers on a line of text
 doubt_words     codes in words
 package_tables  codes.tsv, claim.tsv and tripod.tsv of this folder
 """

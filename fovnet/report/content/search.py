@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fovnet.decision.rule import MEANING_BY_SETTING, Rule
+from fovnet.net.family.layered_configuration import is_layered
 from fovnet.records import json_key
 from fovnet.regions import Vocabulary
 from fovnet.report.content.cells import ReportTable
+from fovnet.report.content.layer_drawings import LayersView, layers_view
 from fovnet.report.content.run_record import Member, RunRecord
 from fovnet.report.content.search_explanation.view import ExplainedView, view_of_explanation
 from fovnet.report.content.trainings import TrainingSummary, costs_table, trainings_of
@@ -23,6 +25,7 @@ from fovnet.report.content.wording import (
     usual_heights,
     with_spaces,
 )
+from fovnet.volume.slices.resizing import SIDE_PIXELS
 from fovnet.words import several
 
 SHORT_LIST_LENGTH = 10
@@ -70,6 +73,7 @@ class SearchChapter:
     explained           why the search went so; None where there is nothing to explain
     members             of the ensemble
     members_lacking     why there are fewer than asked for, "" if there are not
+    drawn_layers        the members whose layers are drawn, in the order of their table
     rule                the settings of the decision
     costs               time and memory of the trainings
     """
@@ -84,6 +88,7 @@ class SearchChapter:
     explained: ExplainedView | None
     members: ReportTable
     members_lacking: str
+    drawn_layers: tuple[LayersView, ...]
     rule: ReportTable
     costs: ReportTable
 
@@ -122,6 +127,7 @@ def search_of(run: RunRecord, vocabulary: Vocabulary) -> SearchChapter:
         explained=explained_view,
         members=members_table(run.members),
         members_lacking=_why_members_lack(len(run.members), run.settings.ensemble.members),
+        drawn_layers=_layers_of_members(run, vocabulary),
         rule=rule_table(run.rule, vocabulary),
         costs=costs_table(trainings),
     )
@@ -129,11 +135,29 @@ def search_of(run: RunRecord, vocabulary: Vocabulary) -> SearchChapter:
 
 def members_table(members: Sequence[Member]) -> ReportTable:
     """One row per member of the ensemble, lowest score first."""
-    members_by_score = sorted(
-        members, key=lambda member: (member.score is None, member.score or 0.0)
-    )
+    members_by_score = _order_by_score(members)
     header = ("trial", "configuration", "score", "weight", "file", "seed", "SHA-256 of the weights")
     return ReportTable(header, list(map(_member_cells, members_by_score)), name="members")
+
+
+def _order_by_score(members: Sequence[Member]) -> list[Member]:
+    """The members, lowest score first, those without a score last."""
+    return sorted(members, key=lambda member: (member.score is None, member.score or 0.0))
+
+
+def _layers_of_members(run: RunRecord, vocabulary: Vocabulary) -> tuple[LayersView, ...]:
+    """The members of layers, for their drawings."""
+    return tuple(
+        layers_view(
+            f"trial {member.slot}",
+            member.configuration,
+            len(vocabulary.classes),
+            SIDE_PIXELS,
+            run.settings.training.inputs,
+        )
+        for member in _order_by_score(run.members)
+        if is_layered(member.configuration)
+    )
 
 
 def _member_cells(member: Member) -> tuple[str, ...]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fovnet.net.family.layered_configuration import is_layered
 from fovnet.report.content.cells import MeasuredText
+from fovnet.report.content.layers import layers_text
 from fovnet.words import yes_or_no
 
 if TYPE_CHECKING:  # a duration in words costs no scipy
@@ -132,7 +134,9 @@ def with_spaces(name: str) -> str:
 
 def configuration_text(level_by_axis: Mapping[str, Any]) -> str:
     """ "blocks 5 · convolutions 1 · separable no": a configuration, a level for each axis, on one
-    line."""
+    line; of layers as `layers_text`."""
+    if is_layered(level_by_axis):
+        return layers_text(level_by_axis)
     return " · ".join(
         f"{with_spaces(axis_name)} {setting_text(level)}"
         for axis_name, level in level_by_axis.items()

@@ -5,6 +5,7 @@ flow                the way of the data, and risk against coverage
 search_explanation  a search explained: convergence, forecasts, effects
 rungs, descent      two kinds of search
 learning            the losses of one training
+layers              a network of layers
 side_by_side        several searches
 
 body          a volume as all its pictures show it: heights, sizes, lanes of spans

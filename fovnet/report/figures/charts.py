@@ -23,6 +23,7 @@ from fovnet.report.content.statement_rates import StatementsView
 from fovnet.report.figures.body import Body
 from fovnet.report.figures.body_figure import volume_figure
 from fovnet.report.figures.flow import flow_figure, risk_figure, statement_risk_figure
+from fovnet.report.figures.layers import layers_figure
 from fovnet.report.figures.search_explanation import figures_of_search
 
 LEAST_DARK_SHARE = 0.55
@@ -346,6 +347,9 @@ def figures_of_chapters(page: Page) -> dict[str, Figure]:
         figure_by_name |= _statement_figures(performance.statements)
     if search.explained is not None:
         figure_by_name |= figures_of_search(search.explained.explanation)
+    figure_by_name |= {
+        f"layers-{index}": layers_figure(view) for index, view in enumerate(search.drawn_layers)
+    }
     return figure_by_name
 
 

@@ -16,8 +16,9 @@ from fovnet.report.content.pictures import VolumeView
 from fovnet.report.content.statements import STATED
 from fovnet.report.pages.card import card_facts, markdown
 
-DRAWN_ONLY = frozenset({"pixels", "raw", "smoothed", "z_mm"})
-"""Fields that only pictures need; their data are in the files of the slices and the decisions."""
+DRAWN_ONLY = frozenset({"pixels", "raw", "smoothed", "z_mm", "drawn_layers"})
+"""Fields that only pictures need; their data are in the files of the slices and the decisions, and
+in the configurations of members."""
 
 
 def report_facts(page: Page, evaluation: Evaluation) -> dict[str, Any]:
