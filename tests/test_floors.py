@@ -135,7 +135,7 @@ FOOTINGS = {
     },
     "net.cost": {"net.family", "net.recipe", "net.training"},
     "search.tree": {"search.space"},
-    "search.look": {"search.space", "search.trial", "search.prior"},
+    "search.look": {"search.space", "search.tree", "search.trial", "search.prior"},
     "search.spend": {"search.trial"},
     "search.jobs": {
         "search.clock",
@@ -144,6 +144,7 @@ FOOTINGS = {
         "search.search",
         "search.slot_files",
         "search.spend",
+        "search.tree",
         "search.trial",
     },
     "search.learn": {

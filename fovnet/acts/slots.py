@@ -10,11 +10,11 @@ from fovnet.acts.run import Run
 from fovnet.acts.search import conclude_search
 from fovnet.net.jobs.trials import forget_recorded, train_slot
 from fovnet.search.jobs import steps
-from fovnet.search.search import Search
+from fovnet.search.search import AnySearch
 from fovnet.search.trial import Proposal, Trial
 
 
-def begin_search(run: Run) -> tuple[Search, Path]:
+def begin_search(run: Run) -> tuple[AnySearch, Path]:
     """The search, all that is decided before its first slot, and its journal, which is begun.
     Raises as `SearchPlan.make_search` and `fovnet.search.jobs.steps.begin`."""
     plan = run.plan

@@ -23,7 +23,7 @@ from fovnet.report.content.search_explanation.importance import brief_axes_table
 from fovnet.report.content.search_explanation.view import paragraphs
 from fovnet.report.figures.side_by_side import course_of, courses_figure
 from fovnet.results import Results
-from fovnet.search.journal import read_search
+from fovnet.search.journal import read_space_search
 from fovnet.search.learn.training import Lessons
 from fovnet.search.prior import Prior, write_prior
 from fovnet.search.slot_files import read_trials
@@ -128,7 +128,7 @@ def compare(
     for journal, trials in map(_journal_and_trials, dict.fromkeys(runs)):
         if trials is None:
             trials = read_trials(journal)
-        search_course = course_of(read_search(journal), trials)
+        search_course = course_of(read_space_search(journal), trials)
         search_courses.append(search_course)
         trainings_in_words = ""
         lowest_score = "none yet"

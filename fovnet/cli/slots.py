@@ -32,7 +32,7 @@ Slot = Annotated[int, typer.Option(min=0, help="Which slot, counted from 0.")]
 def slot_begin(config: ConfigFile) -> None:
     """Begin a search whose slots run as separate jobs: all decisions before the first slot."""
     search, folder = slots.begin_search(read_run(config))
-    out.print(f"{search.feasible.sum():,} of {len(search.space):,} configurations fit: {folder}")
+    out.print(f"{search.size_in_words}: {folder}")
 
 
 @slot.command("propose")

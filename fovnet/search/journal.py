@@ -25,10 +25,13 @@ from fovnet.machine.locks import take_lock
 from fovnet.records import read_json, read_npz, write_json, write_npz
 from fovnet.search.look.view import DEFAULT_CANDIDATES, Modelling, Polling, Ranking
 from fovnet.search.prior import read_prior, write_prior
-from fovnet.search.search import Search, propose_slot
+from fovnet.search.search import AnySearch, Search, propose_slot
 from fovnet.search.slot_files import read_slot, read_trials, slot_path
 from fovnet.search.space import Axis, Space
 from fovnet.search.spend.schedule import Schedule
+from fovnet.search.tree.costs import CostsOf, equal_costs_of
+from fovnet.search.tree.tree import Tree
+from fovnet.search.tree_search import TreeSearch
 from fovnet.search.trial import Proposal, Trial, trial_to_facts
 
 PRIOR_FILE_NAME = "prior.safetensors"
@@ -37,6 +40,11 @@ OTHER_PREDICTIONS_TEXT = (
     "calibration.json that it began with, or the numbers of search.speed; or give another results folder to "
     "start a new search."
 )
+OTHER_TREE_TEXTS = {
+    "tree": "its search is over another tree (search.space), or has other start values (search.start)",
+    "costs": "its search began with other costs (device, limits, slices, or the formulas of another "
+    "version of fovnet)",
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,7 @@ class Journal:
     """The journal of `search` in `folder`."""
 
     folder: Path
-    search: Search
+    search: AnySearch
 
     def read(self, slot: int) -> Trial | None:
         """The trial of a slot, None if it is not finished.  An unreadable file is renamed to
@@ -90,7 +98,7 @@ class Journal:
 
 
 @contextmanager
-def own_journal(folder: Path, search: Search) -> Iterator[Journal]:
+def own_journal(folder: Path, search: AnySearch) -> Iterator[Journal]:
     """The journal of `search` in `folder`, new or resumed, and locked while the block runs.
 
     Raises SearchError if another process has the lock ("journal-owned") or it is another search's
@@ -121,23 +129,16 @@ def lock_journal(folder: Path) -> Iterator[None]:
         yield
 
 
-def open_journal(folder: Path, search: Search) -> Journal:
+def open_journal(folder: Path, search: AnySearch) -> Journal:
     """The journal of `search` in a folder locked by the caller, new or resumed.  Raises SearchError
     if it is another search's."""
     is_begun = (folder / "search.json").exists()
     if is_begun:
         refuse_another_search(folder, search)
     # lost arrays are written again: the hashes in search.json match
-    if not is_begun or not _holds_arrays(folder / "search.npz"):
-        arrays = {
-            "rows": search.space.rows,
-            "predicted_seconds": search.predicted_seconds,
-            "feasible": search.feasible,
-        }
-        if search.memory is not None:
-            arrays["memory"] = search.memory
-        write_npz(folder / "search.npz", **arrays)
-    if search.prior is not None:
+    if search.arrays and not (is_begun and _holds_arrays(folder / "search.npz")):
+        write_npz(folder / "search.npz", **search.arrays)
+    if isinstance(search, Search) and search.prior is not None:
         write_prior(search.prior, folder / PRIOR_FILE_NAME)
     return Journal(folder, search)
 
@@ -150,7 +151,7 @@ def _holds_arrays(path: Path) -> bool:
         return False
 
 
-def refuse_another_search(folder: Path, search: Search) -> None:
+def refuse_another_search(folder: Path, search: AnySearch) -> None:
     """Raises SearchError if the journal in `folder` is another search's; the number of trials may
     differ."""
     header = read_header(folder)
@@ -160,6 +161,11 @@ def refuse_another_search(folder: Path, search: Search) -> None:
             if key == "predicted_seconds_sha256":
                 raise SearchError(
                     "journal-of-another-search", f"{folder}: {OTHER_PREDICTIONS_TEXT}"
+                )
+            if key in OTHER_TREE_TEXTS and header.get(key) is not None:
+                raise SearchError(
+                    "journal-of-another-search",
+                    f"{folder}: {OTHER_TREE_TEXTS[key]}; give another folder or the same settings.",
                 )
             raise SearchError(
                 "journal-of-another-search",
@@ -185,10 +191,24 @@ def read_header(folder: Path) -> dict[str, Any]:
         ) from fault
 
 
-def read_search(folder: Path) -> Search:
+def read_search(folder: Path, costs_of: CostsOf = equal_costs_of) -> AnySearch:
+    """The search of a journal; of a tree `costs_of` prices the points.  Raises SearchError if header or
+    arrays are unreadable or contradict each other."""
+    if "tree" not in read_header(folder):
+        return read_space_search(folder)
+    return _read_tree_search(folder, costs_of)
+
+
+def read_space_search(folder: Path) -> Search:
     """The search of a journal.  Raises SearchError if header or arrays are unreadable or contradict
     each other."""
     header = read_header(folder)
+    if "tree" in header:
+        raise SearchError(
+            "search-tree",
+            f"{folder}: its search is over a tree, which has no table of rows to look at; look at its "
+            "trials, one by one.",
+        )
     try:
         arrays = read_npz(folder / "search.npz")
         axes = tuple(Axis.from_facts(axis) for axis in header["axes"])
@@ -221,14 +241,37 @@ def read_search(folder: Path) -> Search:
     return search
 
 
-def replay(folder: Path, slot: int) -> Proposal:
+def _read_tree_search(folder: Path, costs_of: CostsOf) -> TreeSearch:
+    """The search of a journal over a tree.  Raises SearchError as `read_search`."""
+    header = read_header(folder)
+    try:
+        settings = {key: header[key] for key in ("method", "seed", "workers", "initial", "lead")}
+        search = TreeSearch(
+            Tree.from_facts(header["tree"]),
+            **settings,
+            costs=costs_of(header["costs"]),
+            modelling=Modelling(**header["modelling"]),
+            schedule=Schedule(**header.get("schedule", {})),
+        )
+        if "polling" in header:
+            search = replace(search, polling=Polling.from_facts(header["polling"]))
+    except (ValueError, KeyError, TypeError) as fault:
+        raise SearchError(
+            "journal-header",
+            f"{folder}: search.json does not belong to a journal ({fault!r}); restore it or search again.",
+        ) from fault
+    refuse_another_search(folder, search)
+    return search
+
+
+def replay(folder: Path, slot: int, costs_of: CostsOf = equal_costs_of) -> Proposal:
     """The proposal of the search in `folder` for `slot`, computed again from the trials that this
     slot has seen.
 
     Proposals of earlier slots without a recorded trial are computed too.  Raises SearchError
     "slot-unfinished" if a slot that it must see is not finished.
     """
-    search = read_search(folder)
+    search = read_search(folder, costs_of)
     trial_by_slot = {trial.proposal.slot: trial for trial in read_trials(folder)}
     earlier_proposals: list[Proposal] = []
     for earlier_slot in range(slot):
@@ -241,7 +284,10 @@ def replay(folder: Path, slot: int) -> Proposal:
 
 
 def _propose_or_refuse(
-    folder: Path, search: Search, earlier_proposals: list[Proposal], trial_by_slot: dict[int, Trial]
+    folder: Path,
+    search: AnySearch,
+    earlier_proposals: list[Proposal],
+    trial_by_slot: dict[int, Trial],
 ) -> Proposal:
     """The next proposal.  Raises SearchError "slot-unfinished" if a slot that it must see has no
     trial."""

@@ -25,21 +25,24 @@ from fovnet.search.look.mads import choose_by_mads
 from fovnet.search.look.ranking import choose_by_ranking
 from fovnet.search.look.rgpe import choose_by_taught_processes
 from fovnet.search.look.tpe import STARTUPS, choose_by_parzen
+from fovnet.search.look.tree_uniform import draw_in_tree
+from fovnet.search.look.tree_view import TreeLook
 from fovnet.search.look.uniform import choose_uniformly
 from fovnet.search.look.view import Look
 
 
 class Method(NamedTuple):
     """Where a method looks, and how much it spends unless the configuration says otherwise; any
-    goes with any."""
+    goes with any.  Where it looks in a tree, None if it needs a finite space."""
 
     look: Look
     spend: SpendKind = "full"
+    tree_look: TreeLook | None = None
 
 
 METHODS: Mapping[str, Method] = {
     "grid": Method(choose_on_lattice),
-    "random": Method(choose_uniformly),
+    "random": Method(choose_uniformly, tree_look=draw_in_tree),
     "gp-ei": Method(choose_by_expected_improvement),
     "gp-pi": Method(choose_by_improvement_probability),
     "gp-lcb": Method(choose_by_confidence_bound),
@@ -48,7 +51,7 @@ METHODS: Mapping[str, Method] = {
     "gp-mes": Method(choose_by_max_value_entropy),
     "gp-es": Method(choose_by_entropy_search),
     "gp-esp": Method(choose_by_entropy_portfolio),
-    "hyperband": Method(choose_uniformly, "hyperband"),
+    "hyperband": Method(choose_uniformly, "hyperband", draw_in_tree),
     "gp-hyperband": Method(choose_by_expected_improvement, "hyperband"),
     "mads": Method(choose_by_mads),
     "a-mads": Method(choose_by_a_mads),

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from fovnet.errors import SearchError
 from fovnet.search.journal import Journal, own_journal, read_header
-from fovnet.search.search import Search, describe_too_little_gain, is_possible, propose_slot
+from fovnet.search.search import AnySearch, describe_too_little_gain, is_possible, propose_slot
 from fovnet.search.slot_files import slot_path
 from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.words import several
@@ -29,7 +29,7 @@ RETRIES = 2
 
 
 def run_search(
-    search: Search,
+    search: AnySearch,
     *,
     trials: int,
     folder: Path,
@@ -85,7 +85,7 @@ class SearchRun:
     in_training: dict[Future[Outcome], Attempt] = field(default_factory=dict)
 
     @property
-    def search(self) -> Search:
+    def search(self) -> AnySearch:
         """The search of the journal."""
         return self.journal.search
 
@@ -118,10 +118,10 @@ class SearchRun:
         """The number of rows if each is trained to its end, and there are fewer than trials
         requested; else None."""
         # no row is begun twice
-        feasible_count = int(self.search.feasible.sum())
-        if self.search.schedule.kind == "full" and feasible_count < self.trials:
-            return feasible_count
-        return None
+        row_limit = self.search.row_limit
+        if row_limit is None or row_limit >= self.trials or self.search.schedule.kind != "full":
+            return None
+        return row_limit
 
     def _is_budget_spent(self) -> bool:
         """Whether no slot is left to propose."""
@@ -233,15 +233,11 @@ class SearchRun:
         return notes
 
 
-def start_notes(search: Search) -> list[str]:
+def start_notes(search: AnySearch) -> list[str]:
     """A sentence if the start had to be moved; else empty."""
-    if search.first_row == search.start:
+    if search.start_note is None:
         return []
-    start = search.space.configuration(search.start)
-    nearest = search.space.configuration(search.first_row)
-    return [
-        f"The start {start} is not feasible; the search starts at the nearest configuration that is, {nearest}."
-    ]
+    return [search.start_note]
 
 
 def train_alone(proposal: Proposal, submit: Submit) -> Trial:

@@ -3,6 +3,7 @@ a resumed search repeats its path."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -31,17 +32,126 @@ from fovnet.search.look.view import (
 )
 from fovnet.search.methods import FIRST_SLOTS, METHODS, POLLING_METHODS
 from fovnet.search.prior import Prior
-from fovnet.search.space import Space
-from fovnet.search.spend.ledger import Begin, GoOn, Ledger, Move, Spend
+from fovnet.search.space import Level, Space
+from fovnet.search.spend.ledger import Begin, GoOn, Ledger, LedgerEntry, Move, Spend
 from fovnet.search.spend.schedule import FULL, Schedule
 from fovnet.search.spend.spends import SPENDS
-from fovnet.search.trial import Proposal, Trial
+from fovnet.search.trial import Forecast, Proposal, Trial
 from fovnet.words import several
 
 
+class Pick(NamedTuple):
+    """What a slot is to train.
+
+    row       its number: in a finite space that of the table, in a tree that of its beginning
+    seconds   predicted of a whole training
+    forecast, step  as in `Choice`
+    """
+
+    row: int
+    configuration: Mapping[str, Level]
+    seconds: float
+    forecast: Forecast | None = None
+    step: str = ""
+
+
+class AnySearch(ABC):
+    """Everything except the results that determines the proposals of a search, over a finite space or
+    over a tree."""
+
+    method: str
+    seed: int
+    workers: int
+    initial: int | None
+    modelling: Modelling
+    lead: float
+    schedule: Schedule
+
+    def refuse_settings(self) -> None:
+        """Raises SearchError for an unknown method, invalid workers, seed or lead."""
+        if self.method not in METHODS:
+            raise SearchError(
+                "search-method",
+                f"search method {self.method!r} is unknown; choose one of {', '.join(METHODS)}.",
+            )
+        if self.workers < 1 or self.seed < 0:
+            raise SearchError(
+                "search-workers",
+                f"workers {self.workers}, seed {self.seed}; give 1 worker or more, a seed from 0.",
+            )
+        if not 0.0 <= self.lead <= 1.0:
+            raise SearchError(
+                "search-lead",
+                f"lead {self.lead}; give a share from 0 (wait for all results) to 1 (wait for none).",
+            )
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that determines when a slot starts, and what it has seen by then."""
+        return Clock(self.workers, self.first_slots, self.lead)
+
+    @property
+    @abstractmethod
+    def first_slots(self) -> int:
+        """The number of slots spread over the space before the model is used."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """The facts, as JSON, that must be equal for two runs to be the same search."""
+
+    @property
+    @abstractmethod
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What a journal has besides the identity, so that a slot can be replayed from it alone."""
+
+    @property
+    @abstractmethod
+    def size_in_words(self) -> str:
+        """How large the space is."""
+
+    @property
+    @abstractmethod
+    def axis_count(self) -> int:
+        """The number of hyper-parameters; of a tree those of the start."""
+
+    @property
+    @abstractmethod
+    def row_limit(self) -> int | None:
+        """The number of rows that may be begun; None: unknown."""
+
+    @property
+    @abstractmethod
+    def start_note(self) -> str | None:
+        """A sentence if the start had to be moved."""
+
+    @abstractmethod
+    def has_free_rows(self, earlier: Sequence[Proposal]) -> bool:
+        """Whether a row may be left that was never begun."""
+
+    @abstractmethod
+    def first_pick(self) -> Pick:
+        """What slot 0 trains: the start, or what takes its place."""
+
+    @abstractmethod
+    def continued_pick(self, proposal: Proposal) -> Pick:
+        """What an earlier proposal trains, without its forecast."""
+
+    @abstractmethod
+    def next_pick(
+        self, earlier: Sequence[Proposal], sight: Sight, stopped_entries: Sequence[LedgerEntry]
+    ) -> Pick | None:
+        """The method's choice among rows never begun and those of stopped entries; None if there is
+        nothing to choose from."""
+
+    @abstractmethod
+    def recorded_pick(self, earlier: Sequence[Proposal], proposal: Proposal) -> Pick | None:
+        """What a recorded proposal trains; None if it could not be this search's for the next slot."""
+
+
 @dataclass(frozen=True, eq=False)
-class Search:
-    """Everything except the results that determines the proposals of a search.
+class Search(AnySearch):
+    """A search over a finite space.
 
     start              the row tried first, or the feasible row nearest to it is
     initial            number of slots spread over the space before the model is used, the first
@@ -80,28 +190,10 @@ class Search:
     prior: Prior | None = None
 
     def __post_init__(self) -> None:
-        self._refuse_settings()
+        self.refuse_settings()
         self._refuse_arrays()
         refuse_neighbours(self.space, self.polling)
         self._refuse_predictions()
-
-    def _refuse_settings(self) -> None:
-        """Raises SearchError for an unknown method, invalid workers, seed or lead."""
-        if self.method not in METHODS:
-            raise SearchError(
-                "search-method",
-                f"search method {self.method!r} is unknown; choose one of {', '.join(METHODS)}.",
-            )
-        if self.workers < 1 or self.seed < 0:
-            raise SearchError(
-                "search-workers",
-                f"workers {self.workers}, seed {self.seed}; give 1 worker or more, a seed from 0.",
-            )
-        if not 0.0 <= self.lead <= 1.0:
-            raise SearchError(
-                "search-lead",
-                f"lead {self.lead}; give a share from 0 (wait for all results) to 1 (wait for none).",
-            )
 
     def _refuse_arrays(self) -> None:
         """Raises SearchError for arrays of wrong shape, or memory estimates that are not positive."""
@@ -146,11 +238,6 @@ class Search:
             )
 
     @property
-    def clock(self) -> Clock:
-        """The clock that determines when a slot starts, and what it has seen by then."""
-        return Clock(self.workers, self.first_slots, self.lead)
-
-    @property
     def first_slots(self) -> int:
         """The number of slots spread over the space before the model is used."""
         return self.initial or FIRST_SLOTS.get(self.method) or default_initial_count(self.space)
@@ -160,6 +247,103 @@ class Search:
         """The row of slot 0: `start` if it is feasible, else the feasible row nearest to it in the
         unit cube."""
         return self.space.nearest_row(self.space.rows[self.start], self.feasible)
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The rows, their predicted seconds, mask and memory."""
+        arrays: dict[str, NDArray[Any]] = {
+            "rows": self.space.rows,
+            "predicted_seconds": self.predicted_seconds,
+            "feasible": self.feasible,
+        }
+        if self.memory is not None:
+            arrays["memory"] = self.memory
+        return arrays
+
+    @property
+    def size_in_words(self) -> str:
+        """ "34,100 of 34,300 configurations fit"."""
+        return f"{self.feasible.sum():,} of {len(self.space):,} configurations fit"
+
+    @property
+    def axis_count(self) -> int:
+        """The number of axes."""
+        return len(self.space.axes)
+
+    @property
+    def row_limit(self) -> int:
+        """The number of feasible rows."""
+        return int(self.feasible.sum())
+
+    @property
+    def start_note(self) -> str | None:
+        """A sentence if the start had to be moved."""
+        if self.first_row == self.start:
+            return None
+        start = self.space.configuration(self.start)
+        nearest = self.space.configuration(self.first_row)
+        return (
+            f"The start {start} is not feasible; the search starts at the nearest configuration that is, "
+            f"{nearest}."
+        )
+
+    def has_free_rows(self, earlier: Sequence[Proposal]) -> bool:
+        """Whether a feasible row was never begun."""
+        return bool(self._are_free_rows(earlier).any())
+
+    def _are_free_rows(self, earlier: Sequence[Proposal]) -> NDArray[np.bool_]:
+        """(M,) whether each row is feasible and was never begun."""
+        is_free_row = self.feasible.copy()
+        is_free_row[[proposal.row for proposal in earlier]] = False
+        return is_free_row
+
+    def _pick(self, choice: Choice) -> Pick:
+        """The configuration of a chosen row, and its predicted seconds."""
+        return Pick(
+            choice.row,
+            self.space.configuration(choice.row),
+            float(self.predicted_seconds[choice.row]),
+            choice.forecast,
+            choice.step,
+        )
+
+    def first_pick(self) -> Pick:
+        """The start, or the feasible row nearest to it."""
+        return self._pick(Choice(self.first_row))
+
+    def continued_pick(self, proposal: Proposal) -> Pick:
+        """The row of a proposal."""
+        return self._pick(Choice(proposal.row))
+
+    def next_pick(
+        self, earlier: Sequence[Proposal], sight: Sight, stopped_entries: Sequence[LedgerEntry]
+    ) -> Pick:
+        """The choice of the method's Look among the free rows and those of stopped entries."""
+        is_free_row = self._are_free_rows(earlier)
+        is_free_row[[entry.row for entry in stopped_entries]] = True
+        seen_rows = {trial.proposal.row for trial in sight.trials}
+        pending_rows = [earlier[slot].row for slot in sight.slots.pending_slots]
+        view = make_view(
+            self,
+            sight.trials,
+            slot=len(earlier),
+            is_free=is_free_row,
+            pending_rows=tuple(row for row in pending_rows if row not in seen_rows),
+            continued_count=len(earlier) - count_rows_begun(earlier),
+        )
+        # the same bits on every number of cores, and no competition with running trainings
+        with one_thread():
+            return self._pick(METHODS[self.method].look(view))
+
+    def recorded_pick(self, earlier: Sequence[Proposal], proposal: Proposal) -> Pick | None:
+        """The row of a proposal, None if it is not feasible, or begun twice."""
+        row = proposal.row
+        if not (0 <= row < len(self.space) and self.feasible[row]):
+            return None
+        is_begun = any(earlier_proposal.row == row for earlier_proposal in earlier)
+        if proposal.continued_slot is None and is_begun:
+            return None
+        return self._pick(Choice(row, proposal.forecast, proposal.step))
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -215,7 +399,7 @@ class Sight(NamedTuple):
 
 
 def propose_slot(
-    search: Search,
+    search: AnySearch,
     earlier: Sequence[Proposal],
     trial_by_slot: Mapping[int, Trial],
     spending_policy: Spend | None = None,
@@ -227,35 +411,51 @@ def propose_slot(
     given. Raises SearchError "space-exhausted" if no row is free and no training can go on.
     """
     sight = _sight_of_slot(search, earlier, trial_by_slot)
-    is_free_row = search.feasible.copy()  # (M,): never begun
-    is_free_row[[proposal.row for proposal in earlier]] = False
-    ledger = Ledger.of(
-        search.schedule, earlier, sight.score_by_slot, has_free_rows=bool(is_free_row.any())
-    )
     policy = spending_policy or SPENDS[search.schedule.kind]
-    next_move = policy(ledger)
-    if next_move is None:
+    ledger = Ledger.of(
+        search.schedule,
+        earlier,
+        sight.score_by_slot,
+        has_free_rows=search.has_free_rows(earlier),
+    )
+    proposal = _propose_move(search, earlier, sight, policy, ledger)
+    if proposal is None and ledger.has_free_rows:
+        # whether a tree has a free point is known only once none was drawn
+        exhausted_ledger = replace(ledger, has_free_rows=False)
+        proposal = _propose_move(search, earlier, sight, policy, exhausted_ledger)
+    if proposal is None:
         raise SearchError(
             "space-exhausted",
             f"every feasible configuration, {count_rows_begun(earlier)} in all, has been tried; ask for fewer "
             "trials, or give search.space more levels or larger limits.",
         )
+    return proposal
+
+
+def _propose_move(
+    search: AnySearch, earlier: Sequence[Proposal], sight: Sight, policy: Spend, ledger: Ledger
+) -> Proposal | None:
+    """The proposal of the policy's next move; None if it has none, or nothing can be begun."""
+    next_move = policy(ledger)
+    if next_move is None:
+        return None
     if isinstance(next_move, GoOn):
-        choice = Choice(earlier[next_move.slot].row)
-        return make_proposal(search, earlier, sight.slots, next_move, choice)
+        continued_pick = search.continued_pick(earlier[next_move.slot])
+        return make_proposal(search, earlier, sight.slots, next_move, continued_pick)
     if not earlier:
-        return make_proposal(search, earlier, sight.slots, next_move, Choice(search.first_row))
+        return make_proposal(search, earlier, sight.slots, next_move, search.first_pick())
+    pick = search.next_pick(earlier, sight, next_move.stopped_entries)
+    if pick is None:
+        return None
     stopped_slot_by_row = {entry.row: entry.slot for entry in next_move.stopped_entries}
-    is_free_row[list(stopped_slot_by_row)] = True
-    choice = _choose_row(search, earlier, sight, is_free_row)
-    if choice.row in stopped_slot_by_row:
-        stopped_slot = stopped_slot_by_row[choice.row]
+    if pick.row in stopped_slot_by_row:
+        stopped_slot = stopped_slot_by_row[pick.row]
         next_move = GoOn(stopped_slot, next_move.bracket, next_move.rung)
-    return make_proposal(search, earlier, sight.slots, next_move, choice)
+    return make_proposal(search, earlier, sight.slots, next_move, pick)
 
 
 def _sight_of_slot(
-    search: Search, earlier: Sequence[Proposal], trial_by_slot: Mapping[int, Trial]
+    search: AnySearch, earlier: Sequence[Proposal], trial_by_slot: Mapping[int, Trial]
 ) -> Sight:
     """What the next slot knows.  Raises KeyError with a slot that it must have seen and that has no
     trial."""
@@ -266,25 +466,6 @@ def _sight_of_slot(
     seen_slots = tuple(earlier[slot].slot for slot in seen_slots)
     trials = tuple(trial_by_slot[slot] for slot in seen_slots)
     return Sight(trials, SlotsInSight(seen_slots, pending_slots))
-
-
-def _choose_row(
-    search: Search, earlier: Sequence[Proposal], sight: Sight, is_free_row: NDArray[np.bool_]
-) -> Choice:
-    """The choice of the method's Look among the free rows (M,)."""
-    seen_rows = {trial.proposal.row for trial in sight.trials}
-    pending_rows = [earlier[slot].row for slot in sight.slots.pending_slots]
-    view = make_view(
-        search,
-        sight.trials,
-        slot=len(earlier),
-        is_free=is_free_row,
-        pending_rows=tuple(row for row in pending_rows if row not in seen_rows),
-        continued_count=len(earlier) - count_rows_begun(earlier),
-    )
-    # the same bits on every number of cores, and no competition with running trainings
-    with one_thread():
-        return METHODS[search.method].look(view)
 
 
 def make_view(
@@ -327,10 +508,10 @@ def count_rows_begun(earlier: Sequence[Proposal]) -> int:
 
 
 def make_proposal(
-    search: Search, earlier: Sequence[Proposal], slots: SlotsInSight, move: Move, choice: Choice
+    search: AnySearch, earlier: Sequence[Proposal], slots: SlotsInSight, move: Move, pick: Pick
 ) -> Proposal:
-    """The proposal of a move: all that follows from it, the choice of a row, and what the slot has
-    seen and not."""
+    """The proposal of a move: all that follows from it, what is picked, and what the slot has seen and
+    not."""
     slot = len(earlier)
     schedule = search.schedule
     seed = training_seed(search.seed, slot)
@@ -344,21 +525,21 @@ def make_proposal(
             begun_epochs = int(continued_proposal.epochs or 0)
     proposal = Proposal(
         slot,
-        choice.row,
-        search.space.configuration(choice.row),
+        pick.row,
+        pick.configuration,
         seed=seed,
         seen_slots=slots.seen_slots,
         pending_slots=slots.pending_slots,
-        predicted_seconds=seconds_for(search, choice.row),
-        forecast=choice.forecast,
-        step=choice.step,
+        predicted_seconds=pick.seconds,
+        forecast=pick.forecast,
+        step=pick.step,
     )
     if schedule.kind == "full":
         return proposal
     rung_epochs = schedule.rungs[move.rung]
     return replace(
         proposal,
-        predicted_seconds=seconds_for(search, choice.row, rung_epochs, begun_epochs),
+        predicted_seconds=pick.seconds * (rung_epochs - begun_epochs) / schedule.epochs,
         epochs=rung_epochs,
         continued_slot=continued_slot,
         begun_epochs=begun_epochs,
@@ -367,18 +548,15 @@ def make_proposal(
     )
 
 
-def seconds_for(
-    search: Search, row: int, epochs: int | None = None, begun_epochs: int = 0
-) -> float:
-    """The predicted seconds of a row's training from the epochs already begun to `epochs`; None:
-    of all of it."""
-    full_seconds = float(search.predicted_seconds[row])
-    if epochs is None:
+def predicted_seconds_of(search: AnySearch, proposal: Proposal) -> float:
+    """The seconds that this search predicts for a recorded proposal, of the epochs that it adds."""
+    full_seconds = search.continued_pick(proposal).seconds
+    if proposal.epochs is None:
         return full_seconds
-    return full_seconds * (epochs - begun_epochs) / search.schedule.epochs
+    return full_seconds * (proposal.epochs - proposal.begun_epochs) / search.schedule.epochs
 
 
-def is_possible(search: Search, earlier: Sequence[Proposal], proposal: Proposal) -> bool:
+def is_possible(search: AnySearch, earlier: Sequence[Proposal], proposal: Proposal) -> bool:
     """Whether a recorded proposal may be this search's for the next slot; whether the method would
     choose it is not asked."""
     schedule = search.schedule
@@ -387,15 +565,11 @@ def is_possible(search: Search, earlier: Sequence[Proposal], proposal: Proposal)
     )
     if (proposal.seen_slots, proposal.pending_slots) != slots:
         return False
-    if not (0 <= proposal.row < len(search.space) and search.feasible[proposal.row]):
-        return False
     if not 0 <= proposal.rung <= schedule.last_rung:
         return False
     if not 0 <= proposal.bracket <= schedule.newest_possible_bracket(earlier):
         return False
     if proposal.continued_slot is None:
-        if any(earlier_proposal.row == proposal.row for earlier_proposal in earlier):
-            return False
         move: Move = Begin(proposal.bracket, proposal.rung)
     else:
         if proposal.continued_slot not in proposal.seen_slots:
@@ -403,8 +577,8 @@ def is_possible(search: Search, earlier: Sequence[Proposal], proposal: Proposal)
         if not _may_follow(earlier, earlier[proposal.continued_slot], proposal):
             return False
         move = GoOn(proposal.continued_slot, proposal.bracket, proposal.rung)
-    choice = Choice(proposal.row, proposal.forecast, proposal.step)
-    return make_proposal(search, earlier, slots, move, choice) == proposal
+    pick = search.recorded_pick(earlier, proposal)
+    return pick is not None and make_proposal(search, earlier, slots, move, pick) == proposal
 
 
 def _may_follow(
@@ -428,7 +602,7 @@ more than twice that left to gain; with this minimum 1 does.
 
 
 def describe_too_little_gain(
-    search: Search, proposal: Proposal, trial_by_slot: Mapping[int, Trial], bound: float | None
+    search: AnySearch, proposal: Proposal, trial_by_slot: Mapping[int, Trial], bound: float | None
 ) -> str | None:
     """The sentence with which a search ends before `proposal`, if the expected regret of its
     forecast is below `bound`; else None.
@@ -440,7 +614,7 @@ def describe_too_little_gain(
     if bound is None or expected_regret is None or expected_regret >= bound:
         return None
     score_count = sum(trial_by_slot[slot].score is not None for slot in proposal.seen_slots)
-    if score_count < ENOUGH_SCORES * len(search.space.axes):
+    if score_count < ENOUGH_SCORES * search.axis_count:
         return None
     return (
         f"The search ends after {several(proposal.slot, 'trial')}: no more than {expected_regret:g} of the score is "

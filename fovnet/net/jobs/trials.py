@@ -12,7 +12,7 @@ from fovnet.net.paths import forget_checkpoint, weights_path_of
 from fovnet.search.jobs.steps import finish, is_on_record
 from fovnet.search.journal import read_search
 from fovnet.search.run import Submit, run_search
-from fovnet.search.search import Search
+from fovnet.search.search import AnySearch
 from fovnet.search.slot_files import read_slot, read_trials, slot_of_file, slot_path
 from fovnet.search.spend.ledger import Ledger
 from fovnet.search.spend.spends import continuable_slots
@@ -20,7 +20,7 @@ from fovnet.search.trial import Outcome, Proposal, Trial
 
 
 def search_networks(
-    search: Search,
+    search: AnySearch,
     job: TrainingJob,
     journal: Path,
     *,
@@ -62,7 +62,9 @@ def forget_recorded(journal: Path) -> None:
     _forget_checkpoints(journal / "networks", journal, slots_needed=())
 
 
-def _submit_function(pool: TrainingPool, job: TrainingJob, journal: Path, search: Search) -> Submit:
+def _submit_function(
+    pool: TrainingPool, job: TrainingJob, journal: Path, search: AnySearch
+) -> Submit:
     """The submit function for a search: a trial's envelope is made from the trials its slot has
     seen, which are then in the journal."""
 
@@ -76,7 +78,7 @@ def _submit_function(pool: TrainingPool, job: TrainingJob, journal: Path, search
     return submit
 
 
-def _forget_unneeded(job: TrainingJob, journal: Path, search: Search) -> None:
+def _forget_unneeded(job: TrainingJob, journal: Path, search: AnySearch) -> None:
     """Remove the checkpoints of recorded trials with which a search will not go on, and the
     networks of those with which it has.
 

@@ -36,14 +36,20 @@ from fovnet.search.journal import (
     read_search,
 )
 from fovnet.search.run import Submit, start_notes, train_alone
-from fovnet.search.search import Search, describe_too_little_gain, propose_slot, seconds_for
+from fovnet.search.search import (
+    AnySearch,
+    describe_too_little_gain,
+    predicted_seconds_of,
+    propose_slot,
+)
 from fovnet.search.slot_files import read_slot, slot_of_file, slot_path
+from fovnet.search.tree.costs import CostsOf, equal_costs_of
 from fovnet.search.trial import Proposal, Trial
 from fovnet.words import several
 
 
 def begin(
-    search: Search, folder: Path, source: str, write_more: Callable[[], object] = lambda: None
+    search: AnySearch, folder: Path, source: str, write_more: Callable[[], object] = lambda: None
 ) -> None:
     """Begins the journal of `search` in `folder`; `source` is a hash of all settings and slices
     that its trials depend on, `write_more` writes further files to the folder, once it is known to
@@ -67,17 +73,22 @@ def begin(
         write_json(folder / "search.json", header, settings=search.identity, seed=search.seed)
 
 
-def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> Proposal | str:
+def propose(
+    folder: Path,
+    slot: int,
+    stop_below_regret: float | None = None,
+    costs_of: CostsOf = equal_costs_of,
+) -> Proposal | str:
     """The proposal of `slot`, or the sentence with which the search ends before it; also written to
     the journal.
 
     The search ends as in `run_search`: if no row is free, or the expected regret is below
     `stop_below_regret`.
 
-    Raises SearchError if a slot that it must see is missing or is not the one proposed, or the
-    search ended before.
+    costs_of prices the points of a tree.  Raises SearchError if a slot that it must see is missing or
+    is not the one proposed, or the search ended before.
     """
-    search = read_search(folder)
+    search = read_search(folder, costs_of)
     source = source_of(folder)
     earlier_proposals = read_proposals(folder, slot, source)
     if len(earlier_proposals) < slot:
@@ -102,7 +113,7 @@ def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> 
     return proposal_or_ending
 
 
-def finish(folder: Path, slot: int, submit: Submit) -> Trial:
+def finish(folder: Path, slot: int, submit: Submit, costs_of: CostsOf = equal_costs_of) -> Trial:
     """The trial of a proposed slot, trained by `submit` and written to the journal; a finished slot
     is not trained again.
 
@@ -116,7 +127,7 @@ def finish(folder: Path, slot: int, submit: Submit) -> Trial:
                 "search-ended",
                 f"{proposal_path(folder, slot)}: {proposal}  There is nothing to train.",
             )
-        journal = Journal(folder, read_search(folder))
+        journal = Journal(folder, read_search(folder, costs_of))
         trial = journal.read(slot)
         if trial is None or trial.proposal != proposal:
             trial = train_alone(proposal, submit)
@@ -157,7 +168,7 @@ def source_of(folder: Path) -> str:
 
 
 def _propose_or_end(
-    search: Search, earlier_proposals: Sequence[Proposal], trial_by_slot: Mapping[int, Trial]
+    search: AnySearch, earlier_proposals: Sequence[Proposal], trial_by_slot: Mapping[int, Trial]
 ) -> Proposal | str:
     """The next proposal, or a sentence if no row is free."""
     try:
@@ -203,16 +214,14 @@ def _remove_outdated(folder: Path, source: str) -> None:
             file_path.unlink()
 
 
-def _refuse_other_predictions(folder: Path, search: Search) -> None:
+def _refuse_other_predictions(folder: Path, search: AnySearch) -> None:
     """Raises SearchError "journal-of-another-search" if a proposal was made from other predicted
     seconds."""
     for proposal_file in sorted(folder.glob("proposal-*.json")):
         proposal = read_proposal(folder, slot_of_file(proposal_file))
         if isinstance(proposal, str):
             continue
-        if proposal.predicted_seconds != seconds_for(
-            search, proposal.row, proposal.epochs, proposal.begun_epochs
-        ):
+        if proposal.predicted_seconds != predicted_seconds_of(search, proposal):
             raise SearchError("journal-of-another-search", f"{folder}: {OTHER_PREDICTIONS_TEXT}")
 
 

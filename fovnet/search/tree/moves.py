@@ -1,0 +1,264 @@
+"""Points of a tree to propose: drawn, neighbours of a point, and varied ones.
+
+    m  points         d  variables of the tree
+    points  (m, d) canonical, nan where a variable is inactive
+
+All are free: they can be trained, and were not begun before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.search.tree.costs import Costs, Fault, Priced
+from fovnet.search.tree.tree import Tree, Variable
+from fovnet.search.tree.variables import Levels, Range
+
+Floats = NDArray[np.float64]
+
+MOST_DRAWN = 100_000
+"""Points drawn before a space counts as exhausted, or as one in which nothing fits."""
+PATIENCE = 50
+"""Draws in a row that do not fit, after which only the copy to blame is drawn again: of networks of
+13 convolutions none in 200,000 fits, and mostly for one layer."""
+MOST_REPAIRS = 200  # of a point
+FIRST_BATCH = 16
+LARGEST_BATCH = 1024
+
+
+class Ground(NamedTuple):
+    """Where points may be: the tree, what its points cost, and the bytes of those that are taken."""
+
+    tree: Tree
+    costs: Costs
+    taken: Collection[bytes] = frozenset()
+
+    def price(self, points: Floats) -> Priced:
+        """The costs of points (m, d)."""
+        return self.costs(self.tree.configurations(points))
+
+    def free_points(self, points: Floats) -> Floats:
+        """Those of canonical points (m, d) that are free, each once, in their order."""
+        new_points = {key: point for point in points if (key := point.tobytes()) not in self.taken}
+        if not new_points:
+            return points[:0]
+        candidates = np.stack(list(new_points.values()))
+        faults = self.price(candidates).faults
+        return candidates[[fault is None for fault in faults]]
+
+
+class Draw(NamedTuple):
+    """Free points (m, d), fewer than asked for if no more were found; how many points were drawn, and
+    how many of them did not fit, by reason."""
+
+    points: Floats
+    drawn_count: int
+    count_by_reason: dict[str, int]
+
+
+def draw_points(ground: Ground, rng: np.random.Generator, count: int) -> Draw:
+    """Different free points, from the prior: headers and categories alike, numbers evenly in place.
+
+    A point that does not fit is drawn again as a whole: drawn again by copies, deep networks would be
+    as frequent as shallow ones, and most of them bad.  After PATIENCE faults in a row the copies to
+    blame are drawn again, up to MOST_REPAIRS times a point.
+    """
+    points: dict[bytes, Floats] = {}
+    count_by_reason: dict[str, int] = {}
+    drawn_count = 0
+    faults_in_a_row = 0
+    for candidate, candidate_fault in _drawn_one_by_one(ground, rng, count):
+        point = candidate
+        fault = candidate_fault
+        drawn_count += 1
+        if fault is None:
+            faults_in_a_row = 0
+        else:
+            faults_in_a_row += 1
+            count_by_reason[fault.reason] = count_by_reason.get(fault.reason, 0) + 1
+            if faults_in_a_row >= PATIENCE:
+                point, fault, repair_count = _repair(ground, rng, point, fault)
+                drawn_count += repair_count
+        key = point.tobytes()
+        if fault is None and key not in ground.taken:
+            points[key] = point
+        if len(points) >= count or drawn_count >= MOST_DRAWN:
+            break
+    stacked = np.array(list(points.values())).reshape(len(points), len(ground.tree))
+    return Draw(stacked, drawn_count, count_by_reason)
+
+
+def _drawn_one_by_one(
+    ground: Ground, rng: np.random.Generator, count: int
+) -> Iterator[tuple[Floats, Fault | None]]:
+    """Points (d,) of the prior and their faults, without end; priced in growing batches."""
+    batch_size = max(FIRST_BATCH, count)
+    while True:
+        batch = draw_prior(ground.tree, rng, batch_size)
+        yield from zip(batch, ground.price(batch).faults, strict=True)
+        batch_size = min(2 * batch_size, LARGEST_BATCH)
+
+
+def draw_prior(tree: Tree, rng: np.random.Generator, count: int) -> Floats:
+    """(count, d) points of the prior, whether they fit or not."""
+    uniform = rng.random((count, len(tree)))
+    numbers = [
+        _drawn_numbers(variable, uniform[:, number])
+        for number, variable in enumerate(tree.variables)
+    ]
+    return tree.canonical(np.column_stack(numbers))
+
+
+def _drawn_numbers(variable: Variable, uniform: Floats) -> Floats:
+    """Numbers (m,) of a variable from uniform ones; every count of a repeat is as likely."""
+    values = variable.values
+    if variable.is_repeat and isinstance(values, Range):
+        return values.low + np.floor(uniform * (values.high - values.low + 1))
+    return values.draw(uniform)
+
+
+def _repair(
+    ground: Ground, rng: np.random.Generator, point: Floats, fault: Fault
+) -> tuple[Floats, Fault | None, int]:
+    """The point with the copies to blame drawn again until it fits, else with its last fault; and how
+    often it was drawn."""
+    repaired = point
+    last_fault: Fault | None = fault
+    for repair_count in range(MOST_REPAIRS):
+        if last_fault is None or not last_fault.copy:
+            return repaired, last_fault, repair_count
+        drawn = draw_prior_of_copy(ground.tree, rng, last_fault.copy)
+        is_of_copy = ~np.isnan(drawn)
+        repaired = ground.tree.canonical(np.where(is_of_copy, drawn, repaired)[None])[0]
+        last_fault = ground.price(repaired[None]).faults[0]
+    return repaired, last_fault, MOST_REPAIRS
+
+
+def draw_prior_of_copy(tree: Tree, rng: np.random.Generator, copy: str) -> Floats:
+    """(d,) new numbers for the variables of a copy, nan for all others."""
+    numbers = np.full(len(tree), np.nan)
+    for number, variable in enumerate(tree.variables):
+        if variable.copy == copy:
+            numbers[number] = _drawn_numbers(variable, rng.random(1))[0]
+    return numbers
+
+
+def neighbours(ground: Ground, point: Floats) -> Floats:
+    """The free neighbours (m, d) of a point (d,).
+
+    First, for every repeat, a copy more at its growing end, like the outermost one, and a copy less;
+    then every other branch or level of each active category.  What becomes active otherwise has its
+    start values.
+    """
+    tree = ground.tree
+    candidates: list[Floats] = []
+    for number, variable in enumerate(tree.variables):
+        values = variable.values
+        if variable.is_repeat and isinstance(values, Range):
+            if point[number] < values.high:
+                candidates.append(_with_copy_added(ground, point, number))
+            if point[number] > values.low:
+                candidates.append(_changed(point, number, point[number] - 1.0))
+    for number, variable in enumerate(tree.variables):
+        if variable.is_category and isinstance(variable.values, Levels):
+            if np.isnan(point[number]):
+                continue
+            for level in range(len(variable.values.axis.levels)):
+                if level != point[number]:
+                    candidates.append(_changed(point, number, float(level)))
+    if not candidates:
+        return np.empty((0, len(tree)))
+    return ground.free_points(tree.canonical(np.stack(candidates)))
+
+
+def _changed(point: Floats, number: int, value: float) -> Floats:
+    """A point (d,) with another number of one variable."""
+    changed_point = point.copy()
+    changed_point[number] = value
+    return changed_point
+
+
+def _with_copy_added(ground: Ground, point: Floats, header: int) -> Floats:
+    """The point with a copy more, like the outermost one if there is any; if it does not fit so,
+    reduced as the costs say, the first that fits."""
+    tree = ground.tree
+    added = _changed(point, header, point[header] + 1.0)
+    prefix = tree.variables[header].key
+    new_copy = f"{prefix}.{int(point[header]) + 1}"
+    outermost_copy = f"{prefix}.{int(point[header])}"
+    outermost_by_path = {
+        variable.path.removeprefix(outermost_copy): number
+        for number, variable in enumerate(tree.variables)
+        if variable.copy == outermost_copy
+    }
+    if outermost_by_path:
+        for number, variable in enumerate(tree.variables):
+            if variable.copy == new_copy:
+                outer_number = outermost_by_path[variable.path.removeprefix(new_copy)]
+                added[number] = point[outer_number]
+    versions = [added]
+    for reduction in ground.costs.reduced_copies:
+        reduced = added.copy()
+        for number, variable in enumerate(tree.variables):
+            name = variable.path.removeprefix(f"{new_copy}.")
+            if variable.copy == new_copy and name in reduction:
+                reduced[number] = float(reduction[name])
+        versions.append(reduced)
+    canonical = tree.canonical(np.stack(versions))
+    fitting = [
+        version
+        for version, fault in zip(canonical, ground.price(canonical).faults, strict=True)
+        if fault is None
+    ]
+    return np.asarray([*fitting, canonical[0]][0])
+
+
+MOVED_NUMBERS = 1.5
+"""Of a varied point, on average."""
+STEP_DEVIATIONS = (0.2, 0.05)
+"""Of a varied number in place: one of these for a point."""
+
+
+def vary(ground: Ground, rng: np.random.Generator, point: Floats, count: int) -> Floats:
+    """At most `count` free points around a point (d,): some of its numbers moved by a normal step in
+    place, whole ones by at least one."""
+    numbers = [
+        number
+        for number, variable in enumerate(ground.tree.variables)
+        if not np.isnan(point[number]) and is_movable(variable)
+    ]
+    if not numbers:
+        return np.empty((0, len(ground.tree)))
+    is_moved = rng.random((count, len(numbers))) < MOVED_NUMBERS / len(numbers)
+    moved_at_least = rng.integers(len(numbers), size=count)
+    is_unmoved = ~is_moved.any(axis=1)
+    is_moved[is_unmoved, moved_at_least[is_unmoved]] = True
+    deviations = np.where(rng.random(count) < 0.5, *STEP_DEVIATIONS)
+    steps = rng.standard_normal((count, len(numbers))) * deviations[:, None]
+    varied = np.tile(point, (count, 1))
+    for column, number in enumerate(numbers):
+        is_changed = is_moved[:, column]
+        varied[is_changed, number] = moved_numbers(
+            ground.tree.variables[number], point[number], steps[is_changed, column]
+        )
+    return ground.free_points(ground.tree.canonical(varied))
+
+
+def is_movable(variable: Variable) -> bool:
+    """Whether a variable is a number of which there are several, and no header."""
+    return not (variable.is_category or variable.is_repeat or variable.values.is_fixed)
+
+
+def moved_numbers(variable: Variable, number: float, steps: Floats) -> Floats:
+    """(m,) a number moved by steps (m,) in place, a whole one or a level by at least one; beyond an
+    end it is the end."""
+    values = variable.values
+    places = values.places(np.array([number])) + steps
+    moved = values.round(values.at_places(np.clip(places, 0.0, 1.0)))
+    if isinstance(values, Levels) or values.is_whole:
+        moved = np.where(moved == number, number + np.where(steps < 0.0, -1.0, 1.0), moved)
+    return values.round(moved)

@@ -1,0 +1,237 @@
+"""The definition of a search over a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import SearchError
+from fovnet.machine.threads import one_thread
+from fovnet.search.clock import LEAD
+from fovnet.search.look.tree_view import TreeView
+from fovnet.search.look.view import POLLING, RECOMMENDED, Modelling, Polling
+from fovnet.search.methods import METHODS, POLLING_METHODS
+from fovnet.search.search import AnySearch, Pick, Sight
+from fovnet.search.spend.ledger import LedgerEntry
+from fovnet.search.spend.schedule import FULL, Schedule
+from fovnet.search.tree.costs import Costs
+from fovnet.search.tree.moves import Draw, Ground, draw_points
+from fovnet.search.tree.streams import generator
+from fovnet.search.tree.tree import Configuration, Tree, points_of, written_form
+from fovnet.search.trial import Proposal
+
+Floats = NDArray[np.float64]
+
+FIRST_POINTS = 10
+"""Points drawn before a model is used, unless the settings say otherwise."""
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSearch(AnySearch):
+    """A search over a tree, whose rows are its points in the order in which they are begun.
+
+    initial    number of slots drawn before the model is used, the first included; None: FIRST_POINTS
+    costs      which points fit, and what they cost
+    The others as in `Search`.  Raises SearchError as that, "search-method" for a method that needs a
+    finite space, and "no-feasible-row" if neither the start fits nor any of MOST_DRAWN points.
+    """
+
+    tree: Tree
+    method: str
+    seed: int
+    workers: int
+    initial: int | None
+    costs: Costs
+    modelling: Modelling = RECOMMENDED
+    lead: float = LEAD
+    schedule: Schedule = FULL
+    polling: Polling = POLLING
+
+    def __post_init__(self) -> None:
+        self.refuse_settings()
+        if METHODS[self.method].tree_look is None:
+            tree_methods = [name for name, method in METHODS.items() if method.tree_look]
+            raise SearchError(
+                "search-method",
+                f"search.method: {self.method} takes no tree; choose one of {', '.join(tree_methods)}, or "
+                "give every variable a list of levels.",
+            )
+        if not len(self._stand_in.points):
+            raise self._nothing_fits()
+
+    @property
+    def first_slots(self) -> int:
+        """The number of slots drawn before the model is used."""
+        return self.initial or FIRST_POINTS
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """The facts that must be equal for two runs to be the same search."""
+        facts: dict[str, Any] = {
+            "method": self.method,
+            "seed": self.seed,
+            "workers": self.workers,
+            "initial": self.initial,
+            "lead": self.lead,
+            "first_slots": self.first_slots,
+            "modelling": self.modelling.facts,
+            "tree": self.tree.facts,
+            "costs": dict(self.costs.facts),
+        }
+        facts |= self.schedule.facts
+        if self.method in POLLING_METHODS:
+            facts["polling"] = self.polling.facts
+        return facts
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """None: points are worked out."""
+        return {}
+
+    @property
+    def size_in_words(self) -> str:
+        """ "tree of 65 variables, 53 at most active"."""
+        return self.tree.size_in_words
+
+    @property
+    def axis_count(self) -> int:
+        """The number of variables of the start."""
+        return len(self.tree.configuration(self.tree.start_point))
+
+    @property
+    def row_limit(self) -> None:
+        """Unknown."""
+
+    @cached_property
+    def _stand_in(self) -> Draw:
+        """The start if it fits, else what is drawn in its place."""
+        start = self.tree.start_point[None]
+        if self._fault_sentence(start) is None:
+            return Draw(start, 0, {})
+        rng = generator(self.seed, "stand-in")
+        return draw_points(Ground(self.tree, self.costs), rng, 1)
+
+    def _fault_sentence(self, points: Floats) -> str | None:
+        """Why the first of these points does not fit; None if it does."""
+        fault = Ground(self.tree, self.costs).price(points).faults[0]
+        if fault is None:
+            return None
+        return fault.sentence
+
+    def _nothing_fits(self) -> SearchError:
+        draw = self._stand_in
+        counts_in_words = ", ".join(
+            f"{count:,} for {reason}" for reason, count in draw.count_by_reason.items()
+        )
+        return SearchError(
+            "no-feasible-row",
+            f"none of {draw.drawn_count:,} drawn fits, {counts_in_words}; raise a limit, or give "
+            "search.space smaller networks.",
+        )
+
+    @property
+    def start_note(self) -> str | None:
+        """A sentence if the start does not fit."""
+        fault_sentence = self._fault_sentence(self.tree.start_point[None])
+        if fault_sentence is None:
+            return None
+        stand_in = self.tree.configuration(self._stand_in.points[0])
+        return (
+            f"The start does not fit ({fault_sentence}); the search starts at the first configuration drawn "
+            f"that does, {stand_in}."
+        )
+
+    def has_free_rows(self, earlier: Sequence[Proposal]) -> bool:
+        """True: only draws tell whether a point is left."""
+        return True
+
+    def _pick_of(self, row: int, configuration: Configuration) -> Pick:
+        """A configuration, and its predicted seconds."""
+        return Pick(row, configuration, float(self.costs([configuration]).seconds[0]))
+
+    def first_pick(self) -> Pick:
+        """The start, or what was drawn in its place."""
+        return self._pick_of(0, self.tree.configuration(self._stand_in.points[0]))
+
+    def continued_pick(self, proposal: Proposal) -> Pick:
+        """The point of a proposal."""
+        return self._pick_of(proposal.row, proposal.configuration)
+
+    def next_pick(
+        self, earlier: Sequence[Proposal], sight: Sight, stopped_entries: Sequence[LedgerEntry]
+    ) -> Pick | None:
+        """The choice of the method's TreeLook; None if nothing is free."""
+        points = self._begun_points(earlier)
+        view = self._view(earlier, sight, points, tuple(entry.row for entry in stopped_entries))
+        tree_look = METHODS[self.method].tree_look
+        # the same bits on every number of cores, and no competition with running trainings
+        with one_thread():
+            choice = tree_look(view) if tree_look else None
+        if choice is None:
+            return None
+        row_by_point = {point.tobytes(): row for row, point in enumerate(points)}
+        row = row_by_point.get(choice.point.tobytes(), len(points))
+        pick = self._pick_of(row, self.tree.configuration(choice.point))
+        return pick._replace(forecast=choice.forecast, step=choice.step)
+
+    def _begun_points(self, earlier: Sequence[Proposal]) -> Floats:
+        """(b, d) the points begun, by row."""
+        return points_of(
+            self.tree,
+            [proposal.configuration for proposal in earlier if proposal.continued_slot is None],
+        )
+
+    def _view(
+        self,
+        earlier: Sequence[Proposal],
+        sight: Sight,
+        points: Floats,
+        stopped_rows: tuple[int, ...],
+    ) -> TreeView:
+        """What the next slot sees of the search."""
+        seen_rows = {trial.proposal.row for trial in sight.trials}
+        pending_rows = [earlier[slot].row for slot in sight.slots.pending_slots]
+        rung_epochs: tuple[int, ...] = ()
+        if self.schedule.kind != "full":
+            rung_epochs = self.schedule.rungs
+        return TreeView(
+            self.tree,
+            self.costs,
+            points,
+            trials=sight.trials,
+            pending_rows=tuple(row for row in pending_rows if row not in seen_rows),
+            stopped_rows=stopped_rows,
+            slot=len(earlier),
+            seed=self.seed,
+            initial_count=self.first_slots,
+            modelling=self.modelling,
+            polling=self.polling,
+            rung_epochs=rung_epochs,
+        )
+
+    def recorded_pick(self, earlier: Sequence[Proposal], proposal: Proposal) -> Pick | None:
+        """The point of a proposal, None unless it is written canonically, fits, and was not begun; one
+        that continues another must be of its point."""
+        pick = self._pick_of(proposal.row, proposal.configuration)
+        pick = pick._replace(forecast=proposal.forecast, step=proposal.step)
+        text = written_form(proposal.configuration)
+        if proposal.continued_slot is not None:
+            is_same = text == written_form(earlier[proposal.continued_slot].configuration)
+            return pick if is_same else None
+        try:
+            point = self.tree.point(proposal.configuration)
+        except ValueError:
+            return None
+        points = self._begun_points(earlier)
+        is_begun = point.tobytes() in {begun_point.tobytes() for begun_point in points}
+        is_canonical = text == written_form(self.tree.configuration(point))
+        if is_begun or not is_canonical or proposal.row != len(points):
+            return None
+        if self._fault_sentence(point[None]) is not None:
+            return None
+        return pick
