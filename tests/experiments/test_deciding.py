@@ -25,7 +25,7 @@ def test_the_textbooks_find_the_same_path_and_the_same_probabilities(
         probabilities, n, slice_edges(z_mm), Rule(border_toll=1.0, heights=heights)
     )
     worth, shares = decode_by_pairs(chain) if heights else decode_by_slices(chain)
-    assert worth == pytest.approx(chain.best_path()[1])
+    assert worth == pytest.approx(chain.ladder.best()[1])
     np.testing.assert_allclose(
         shares[:, :n] if heights else shares[:, 1:-1],
         chain.ladder.crossings().posterior()[:, :n],
