@@ -13,7 +13,7 @@ from fovnet.cli.screen import empty_table, err, measure_text, out, progress_bar,
 from fovnet.config.regions import vocabulary
 from fovnet.errors import ConfigError
 from fovnet.evaluate.measures import Measure
-from fovnet.label.agreement import compare_readers
+from fovnet.label.agreement import compare_readers, refuse_single_readings
 from fovnet.label.desk import Desk
 from fovnet.label.order import ORDER_BY_NAME
 from fovnet.label.readings import BLIND_MODE, OPEN_MODE, THIRD_MODE
@@ -78,6 +78,8 @@ def label(
     reading_mode = _reading_mode(reader, order, blind=blind, third=third)
     refuse_out_in_starts(out_folder, starts)
     region_vocabulary = vocabulary(regions)
+    if third:
+        refuse_single_readings(out_folder, region_vocabulary)
     page_socket = open_port(port)  # before a folder is made
     with progress_bar("reading", "answers") as advance:
         items = gather_items(starts, region_vocabulary, advance)

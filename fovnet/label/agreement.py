@@ -94,11 +94,7 @@ def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
                     }
                 )
     if not reading_pairs_by_readers:
-        raise CollectionError(
-            "label-one-reader",
-            f"{out}: no volume was read twice; let a second reader read some: `fovnet label ... "
-            "--reader NAME --blind`",
-        )
+        raise _refusal_of_one_reading(out)
     measures_by_readers = {
         reader_names: measure_agreement(reading_pairs, vocabulary)
         for reader_names, reading_pairs in reading_pairs_by_readers.items()
@@ -110,6 +106,23 @@ def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
         for reader_names, reading_pairs in reading_pairs_by_readers.items()
     }
     return ReaderComparison(measures_by_readers, volume_count_by_readers, difference_rows)
+
+
+def refuse_single_readings(out: Path, vocabulary: Vocabulary) -> None:
+    """Raise CollectionError "label-one-reader" unless a volume was read twice; nothing is written."""
+    if (out / LOG_FILE_NAME).exists():
+        records = _book_from_log(out, vocabulary).record_by_volume_id.values()
+        if any(len(independent_readings(record.final_states())) > 1 for record in records):
+            return
+    raise _refusal_of_one_reading(out)
+
+
+def _refusal_of_one_reading(out: Path) -> CollectionError:
+    return CollectionError(
+        "label-one-reader",
+        f"{out}: no volume was read twice; let a second reader read some: `fovnet label ... "
+        "--reader NAME --blind`",
+    )
 
 
 def _book_from_log(out: Path, vocabulary: Vocabulary) -> ReadingBook:

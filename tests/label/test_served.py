@@ -191,6 +191,7 @@ def test_the_page_shows_the_first_volume_under_its_own_policy(
         (["--order", "best"], "label-options"),
         (["--reader", "a/b"], "label-options"),
         (["--blind", "--third"], "label-options"),
+        (["--third"], "label-one-reader"),
         (["--port", "PORT"], "label-port"),
     ],
 )
