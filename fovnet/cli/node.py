@@ -80,7 +80,10 @@ LargestGib = Annotated[float, typer.Option(min=0.001, help="GiB of one instance,
 Associations = Annotated[int, typer.Option(min=1, help="Associations at once.")]
 IdleSeconds = Annotated[float, typer.Option(min=1, help="Seconds that a caller may be silent.")]
 PagePort = Annotated[
-    int, typer.Option(help="Port of the page on 127.0.0.1; 0: any free one, -1: none.")
+    int,
+    typer.Option(
+        min=-1, max=65535, help="Port of the page on 127.0.0.1; 0: any free one, -1: none."
+    ),
 ]
 Certificate = Annotated[
     Path | None, PathOption(help="Certificate (PEM): the node speaks TLS alone.")
@@ -90,7 +93,9 @@ Authorities = Annotated[
     Path | None,
     PathOption(help="Authorities (PEM) that must have signed the callers' certificates."),
 ]
-TlsToPeer = Annotated[bool, typer.Option("--to-tls", help="Speak TLS with --to, too.")]
+TlsToPeer = Annotated[
+    bool, typer.Option("--to-tls", help="Speak TLS with --to, too; needs --tls-cert.")
+]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Include = Annotated[str, typer.Option(help=INCLUDE_HELP)]
 Engine = Annotated[str, typer.Option(help=ENGINE_HELP)]
@@ -130,6 +135,7 @@ def node(
     if to:
         peer = peer_of(to)
     if to_tls:
+        _refuse_tls_to_nobody(to, tls_cert)
         tls_to_peer = client_context(tls_cert, tls_key, tls_ca)
     page_port = None
     if page >= 0:
@@ -166,6 +172,20 @@ def _door_limits(
         idle_s=idle_s,
         reserve_bytes=round(reserve_gib * BYTES_PER_GIB),
     )
+
+
+def _refuse_tls_to_nobody(to: str, tls_cert: Path | None) -> None:
+    """Raises ConfigError "node-tls" for --to-tls without --to or --tls-cert."""
+    missing_options = []
+    if not to:
+        missing_options.append("--to")
+    if tls_cert is None:
+        missing_options.append("--tls-cert")
+    if missing_options:
+        options_in_words = " and ".join(missing_options)
+        raise ConfigError(
+            "node-tls", f"--to-tls without {options_in_words}; give {options_in_words}, too"
+        )
 
 
 def _refuse_without_pynetdicom() -> None:

@@ -21,7 +21,9 @@ from pynetdicom import AE
 from pynetdicom.dimse_primitives import C_STORE
 from pynetdicom.dsutils import encode
 from pynetdicom.sop_class import CTImageStorage, MRImageStorage, Verification
+from typer.testing import CliRunner
 
+from fovnet.cli import app
 from fovnet.decision.model import Model
 from fovnet.errors import ConfigError
 from fovnet.machine.ports import advice_on
@@ -334,6 +336,21 @@ def test_a_port_that_needs_a_privilege_is_called_so() -> None:
     """Said by the system's error: this process may have the privilege."""
     fault = PermissionError(errno.EACCES, "Permission denied")
     assert "need a privilege" in advice_on(fault, 104)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--page", "-5"], "'--page'"),
+        (["--to-tls"], "--to-tls without --to and --tls-cert"),
+        (["--to-tls", "--tls-cert", "none.pem"], "--to-tls without --to;"),
+        (["--to-tls", "--to", "PACS@127.0.0.1:104"], "--to-tls without --tls-cert;"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused_by_name(tmp_path, options, sentence) -> None:
+    done = CliRunner().invoke(app, ["node", "--out", str(tmp_path / "out"), *options])
+    assert sentence in done.output + str(done.exception)
+    assert not (tmp_path / "out").exists()
 
 
 def test_with_tls_only_callers_with_a_certificate_are_heard(
