@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from fovnet.cli import app
@@ -202,6 +203,14 @@ def test_results_that_are_a_file_are_refused(tmp_path):
         assert done.exit_code != 0 and f"{tmp_path / 'out'} is a file; name a folder" in str(
             done.exception
         )
+
+
+@pytest.mark.parametrize("verb", ["check", "calibrate"])
+def test_results_that_cannot_be_written_are_refused_before_any_work(tmp_path, verb):
+    config = tmp_path / "mine.yaml"
+    config.write_text("results: /proc/results\n")
+    done = CliRunner().invoke(app, [verb, "--config", str(config)])
+    assert f"{config}: results: /proc/results: cannot be written (" in str(done.exception)
 
 
 def test_too_few_simulated_people_are_foreseen(tmp_path):

@@ -11,7 +11,7 @@ import typer
 from fovnet.acts.finished_search import journal_of_same_training
 from fovnet.acts.pricing import make_probe_bench, timings_of_same_training
 from fovnet.acts.search_space import search_space
-from fovnet.acts.settings import read_settings
+from fovnet.acts.settings import read_settings, refuse_unwritable_results
 from fovnet.cli.options import ConfigFile, PathOption
 from fovnet.cli.screen import out, progress_bar
 from fovnet.config.models import Settings
@@ -69,6 +69,7 @@ def calibrate(
     """Measure the device for the cost model, in about a minute: calibration.json in the results folder; an
     existing one is kept."""
     settings = read_settings(config)
+    refuse_unwritable_results(settings, config)
     calibration_file = Results(Path(settings.results)).calibration
     if trials_of is not None:
         # raises, before a minute of measuring, if there is no such search

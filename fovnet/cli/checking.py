@@ -11,7 +11,7 @@ import typer
 from fovnet.acts.pricing import count_fitting
 from fovnet.acts.search_prior import read_search_prior
 from fovnet.acts.search_space import search_space, search_tree, start_configuration
-from fovnet.acts.settings import read_settings
+from fovnet.acts.settings import read_settings, refuse_unwritable_results
 from fovnet.acts.warm_start import warm_start_ensemble
 from fovnet.cli.options import ConfigFile
 from fovnet.cli.screen import err, out
@@ -45,6 +45,7 @@ def check(config: ConfigFile) -> None:
     """Check a configuration: whether it is valid, what it will do, and what its collections lack; status 3 if
     they lack something."""
     settings = read_settings(config)
+    refuse_unwritable_results(settings, config)
     vocabulary = configured_regions.vocabulary(settings.regions)
     space_in_words = _tree_in_words(settings) or _space_in_words(settings)
     prior_sentence = _prior_in_words(settings)
