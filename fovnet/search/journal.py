@@ -278,9 +278,9 @@ def replay(folder: Path, slot: int, costs_of: CostsOf = equal_costs_of) -> Propo
         if earlier_slot in trial_by_slot:
             proposal = trial_by_slot[earlier_slot].proposal
         else:
-            proposal = _propose_or_refuse(folder, search, earlier_proposals, trial_by_slot)
+            proposal = _propose_or_refuse(folder, search, earlier_proposals, trial_by_slot, slot)
         earlier_proposals.append(proposal)
-    return _propose_or_refuse(folder, search, earlier_proposals, trial_by_slot)
+    return _propose_or_refuse(folder, search, earlier_proposals, trial_by_slot, slot)
 
 
 def _propose_or_refuse(
@@ -288,12 +288,19 @@ def _propose_or_refuse(
     search: AnySearch,
     earlier_proposals: list[Proposal],
     trial_by_slot: dict[int, Trial],
+    wanted_slot: int,
 ) -> Proposal:
-    """The next proposal.  Raises SearchError "slot-unfinished" if a slot that it must see has no
-    trial."""
+    """The next proposal, on the way to that of `wanted_slot`.  Raises SearchError "slot-unfinished"
+    if a slot that it must see has no trial."""
     try:
         return propose_slot(search, earlier_proposals, trial_by_slot)
     except KeyError as awaited:
+        if trial_by_slot and wanted_slot > len(earlier_proposals):
+            raise SearchError(
+                "slot-unfinished",
+                f"{folder}: slot {wanted_slot} was asked for; there are 0 to {max(trial_by_slot)}: give one "
+                "of these",
+            ) from awaited
         raise SearchError(
             "slot-unfinished",
             f"{folder}: slot {len(earlier_proposals)} waits for slot {awaited}, which is not finished; run that one "

@@ -110,6 +110,8 @@ def test_slots_as_jobs_in_any_order_are_the_search_in_one_process(
         whole[0].proposal,
         whole[-1].proposal,
     ]
+    with pytest.raises(SearchError, match=f"slot 999 was asked for; there are 0 to {trials - 1}"):
+        replay(tmp_path / "0", 999)
 
 
 @pytest.mark.parametrize(
