@@ -208,7 +208,7 @@ def test_results_that_are_a_file_are_refused(tmp_path):
 @pytest.mark.parametrize("verb", ["check", "calibrate"])
 def test_results_that_cannot_be_written_are_refused_before_any_work(tmp_path, verb):
     config = tmp_path / "mine.yaml"
-    config.write_text("results: /proc/results\n")
+    config.write_text("results: /proc/results\nphantom: {subjects: 8}\n")
     done = CliRunner().invoke(app, [verb, "--config", str(config)])
     assert f"{config}: results: /proc/results: cannot be written (" in str(done.exception)
 

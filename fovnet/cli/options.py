@@ -60,16 +60,23 @@ def file_out(
     is_own: Callable[[Path], bool],
     help_text: str,
     own_kind: str = "a table of this command's own columns",
+    ending: str = "",
 ) -> Any:
     """The option `--out` for a file.
 
     is_own    whether an existing file is of the kind that the verb writes: then it is overwritten
     own_kind  that kind in words
+    ending    that the name must have, such as .png; "" for any
     The option raises ConfigError "out-other-file" for any other non-empty file: a volume, a
-    configuration, another table.
+    configuration, another table; and "out-ending" for a name with another ending.
     """
 
     def check(path: Path | None) -> Path | None:
+        if path is not None and not path.name.lower().endswith(ending):
+            raise ConfigError(
+                "out-ending",
+                f"--out {path}: give a name that ends in {ending}, the kind of file written",
+            )
         _refuse_unwritable(path, "file")
         if path is not None and os.path.isfile(path) and path.stat().st_size and not is_own(path):  # noqa: PTH113  (pathlib raises for a path that cannot be asked about)
             raise ConfigError(

@@ -111,7 +111,10 @@ def compare(
         PathArgument(help="Journals of searches, or results folders whose searches are done."),
     ],
     out_file: Annotated[
-        Path, file_out(is_our_picture, "A PNG file for the picture.", "a picture that fovnet drew")
+        Path,
+        file_out(
+            is_our_picture, "A PNG file for the picture.", "a picture that fovnet drew", ".png"
+        ),
     ],
 ) -> None:
     """Draw searches side by side: the lowest score of each against the epochs spent."""

@@ -583,6 +583,10 @@ def test_the_truth_of_the_phantoms_reaches_the_pack(smoke: Path) -> None:
         (["search", "explain", "nowhere"], "explain-run"),
         (["search", "compare", "nowhere", "--out", "two.png"], "explain-run"),
         (
+            ["search", "compare", "nowhere", "--out", "two.foo"],
+            "--out two.foo: give a name that ends in .png",
+        ),
+        (
             ["slot", "propose", "--config", str(ROOT / "configs/smoke.yaml"), "--slot", "0"],
             "journal-header",
         ),
