@@ -103,6 +103,15 @@ def why_unwritable(path: Path, *, folder: bool) -> str:
         return f"cannot be written ({getattr(fault, 'strerror', None) or fault})"
 
 
+def why_no_folder(path: Path) -> str:
+    """Why `path` cannot be read as a folder, in words; empty for a folder."""
+    if path.is_dir():
+        return ""
+    if path.exists():
+        return "is a file, not a folder"
+    return "no such folder"
+
+
 def json_key(key: str) -> dict[str, str]:
     """The metadata of a dataclass field that JSON files have under another name: `field(
     metadata=json_key("other"))`."""

@@ -158,7 +158,9 @@ def test_configurations_that_the_new_space_lacks_are_counted(tmp_path: Path) -> 
     ("words", "fault"),
     [
         ([], "no search to learn from; give journals, or set search.learn_from"),
-        (["nowhere"], "nowhere: neither search.json nor search/current.json in it; give a journal"),
+        (["nowhere"], "nowhere: no such folder; give a journal"),
+        ([__file__], "test_learn.py: is a file, not a folder; give a journal"),
+        (["."], ".: neither search.json nor search/current.json in it; give a journal"),
     ],
 )
 def test_without_a_search_it_says_what_to_name(

@@ -10,6 +10,7 @@ import typer
 from fovnet.cli.options import FolderOut, Include, PathArgument, PathOption, kinds_included
 from fovnet.cli.screen import MANY_HEADERS, out, progress_of_many
 from fovnet.errors import CollectionError
+from fovnet.records import why_no_folder
 from fovnet.volume.adapters.bids import gather_bids
 from fovnet.volume.adapters.chaos import gather_chaos
 from fovnet.volume.adapters.dicom import gather_dicom
@@ -33,9 +34,9 @@ verbs.add_typer(collect, name="collect")
 
 def _require_folder(tree: Path) -> Path:
     """`tree`.  Raises CollectionError "collect-missing" if it is not a folder."""
-    if not tree.is_dir():
+    if reason := why_no_folder(tree):
         raise CollectionError(
-            "collect-missing", f"{tree}: no such folder; give the top folder of the tree"
+            "collect-missing", f"{tree}: {reason}; give the top folder of the tree"
         )
     return tree
 

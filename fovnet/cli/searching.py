@@ -18,7 +18,7 @@ from fovnet.cli.slots import show_trials
 from fovnet.drawing.canvas import save_png
 from fovnet.errors import ConfigError, SearchError
 from fovnet.own_files import is_our_picture, is_our_prior
-from fovnet.records import facts_of_record, is_stamped, read_json, write_json
+from fovnet.records import facts_of_record, is_stamped, read_json, why_no_folder, write_json
 from fovnet.report.content.search_explanation.importance import brief_axes_table, pairs_table
 from fovnet.report.content.search_explanation.view import paragraphs
 from fovnet.report.figures.side_by_side import course_of, courses_figure
@@ -234,8 +234,9 @@ def _journal_and_trials(run: Path) -> tuple[Path, list[Trial] | None]:
         return run, None
     if (Results(run).search / "current.json").exists():
         return read_finished_search(Results(run))
+    reason = why_no_folder(run) or "neither search.json nor search/current.json in it"
     raise SearchError(
         "explain-run",
-        f"{run}: neither search.json nor search/current.json in it; give a journal "
+        f"{run}: {reason}; give a journal "
         "(results/.../search/<twelve characters>), or a results folder whose search is done",
     )

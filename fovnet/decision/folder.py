@@ -39,7 +39,7 @@ from fovnet.decision.parts import (
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.net.family.facts import load_facts, refuse_other_inputs
-from fovnet.records import checksum, write_json
+from fovnet.records import checksum, why_no_folder, write_json
 from fovnet.regions import Region, Vocabulary
 from fovnet.volume.slices.stack import Slicing, describe_slice_format
 
@@ -84,9 +84,7 @@ class ModelFolder:
         try:
             return read_facts(self.path, FACTS_FILE_NAME)
         except (OSError, ValueError):
-            reason = (
-                f"no readable {FACTS_FILE_NAME} in it" if self.path.is_dir() else "no such folder"
-            )
+            reason = why_no_folder(self.path) or f"no readable {FACTS_FILE_NAME} in it"
             raise ModelError(
                 "model-missing",
                 f"{self.path}: {reason}; give the folder `ensemble` that a run of the workflow or "

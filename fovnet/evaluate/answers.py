@@ -21,7 +21,7 @@ from fovnet.evaluate.cases import Case, case_of_refusal
 from fovnet.evaluate.matching import BY_PATH, Match, file_exists, match_answers
 from fovnet.evaluate.reading import read_case_fields
 from fovnet.evaluate.slices import predicted_classes
-from fovnet.records import read_json, read_tsv
+from fovnet.records import read_json, read_tsv, why_no_folder
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.collection.tables import Collection
@@ -106,11 +106,10 @@ def _read_facts_one_by_one(answers: Path, keys: Container[str]) -> Iterator[Mapp
     """As `read_answer_facts`, one JSON at a time: a caller that needs only the first does not read
     a hundred thousand."""
     file_read = answers / SPANS_TABLE_NAME
-    if not answers.is_dir():
-        what_it_is = "a file" if answers.exists() else "no such folder"
+    if reason := why_no_folder(answers):
         raise CollectionError(
             "answers-missing",
-            f"{answers}: {what_it_is}; give the folder that `fovnet predict --out` wrote.",
+            f"{answers}: {reason}; give the folder that `fovnet predict --out` wrote.",
         )
     try:
         volume_ids = dict.fromkeys(row["volume_id"] for row in read_tsv(file_read, strict=True))

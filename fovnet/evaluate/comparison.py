@@ -12,7 +12,7 @@ from fovnet.errors import CollectionError
 from fovnet.evaluate.measures import Resampling
 from fovnet.evaluate.overlaps import SpanCounts
 from fovnet.evaluate.paired import Difference, VolumeOutcome, measure_differences
-from fovnet.records import read_json, write_json, write_tsv
+from fovnet.records import read_json, why_no_folder, write_json, write_tsv
 from fovnet.regions import NONE
 
 EVALUATION_FILE_NAME = "evaluation.json"
@@ -143,9 +143,12 @@ def _volumes_by_id(given_path: Path) -> dict[str, VolumeFacts]:
             if row["slices"]
         }
     except (OSError, ValueError, KeyError, TypeError):
+        reason = f"no readable {EVALUATION_FILE_NAME} in it"
+        if not given_path.is_file():
+            reason = why_no_folder(given_path) or reason
         raise CollectionError(
             "compare-missing",
-            f"{given_path}: has no readable {EVALUATION_FILE_NAME}; give the folder `evaluation` "
+            f"{given_path}: {reason}; give the folder `evaluation` "
             "of a workflow run, its results folder, or the folder that `fovnet examine --out` "
             "wrote",
         ) from None

@@ -28,7 +28,7 @@ from fovnet.label.readings import (
     independent_readings,
     settled_label,
 )
-from fovnet.records import write_tsv
+from fovnet.records import why_no_folder, write_tsv
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection.table_rows import VolumeRow
 from fovnet.volume.collection.tables import read_collection
@@ -59,9 +59,10 @@ def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
     was read twice.
     """
     if not (out / LOG_FILE_NAME).exists():
+        reason = why_no_folder(out) or f"no {LOG_FILE_NAME} in it"
         raise CollectionError(
             "label-none",
-            f"{out}: no {LOG_FILE_NAME}; give the folder that `fovnet label --out` wrote",
+            f"{out}: {reason}; give the folder that `fovnet label --out` wrote",
         )
     book = _book_from_log(out, vocabulary)
     collection = read_collection(out, vocabulary)

@@ -22,7 +22,7 @@ from zipfile import BadZipFile
 
 from fovnet.errors import SearchError
 from fovnet.machine.locks import take_lock
-from fovnet.records import read_json, read_npz, write_json, write_npz
+from fovnet.records import read_json, read_npz, why_no_folder, write_json, write_npz
 from fovnet.search.look.view import DEFAULT_CANDIDATES, Modelling, Polling, Ranking
 from fovnet.search.prior import read_prior, write_prior
 from fovnet.search.search import AnySearch, Search, propose_slot
@@ -183,7 +183,8 @@ def read_header(folder: Path) -> dict[str, Any]:
             "give a search's journal (results/.../search/<its name>), or begin one: `fovnet search`, `fovnet "
             "slot begin`"
         )
-        raise SearchError("journal-header", f"{folder}: no search.json in it; {remedy}.") from None
+        reason = why_no_folder(folder) or "no search.json in it"
+        raise SearchError("journal-header", f"{folder}: {reason}; {remedy}.") from None
     except (OSError, ValueError) as fault:
         raise SearchError(
             "journal-header",

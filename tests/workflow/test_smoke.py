@@ -578,7 +578,18 @@ def test_the_truth_of_the_phantoms_reaches_the_pack(smoke: Path) -> None:
     [
         (["search", "--config", "nowhere.yaml"], "config-missing"),
         (["predict", "nothing-here", "--model", "nowhere", "--out", "o"], "model-missing"),
-        (["propose", ".", "--slot", "0"], "journal-header"),
+        (["export", "graph", __file__], "is a file, not a folder; give the folder `ensemble`"),
+        (
+            ["collect", "ixi", __file__, "--out", "o"],
+            "is a file, not a folder; give the top folder",
+        ),
+        (["propose", ".", "--slot", "0"], ".: no search.json in it; give a search's journal"),
+        (["propose", "nowhere", "--slot", "0"], "nowhere: no such folder; give a search's journal"),
+        (
+            ["compare", "nowhere", "nowhere"],
+            "nowhere: no such folder; give the folder `evaluation`",
+        ),
+        (["agreement", "nowhere"], "nowhere: no such folder; give the folder that `fovnet label"),
         (["search"], "search-config"),
         (["search", "explain", "nowhere"], "explain-run"),
         (["search", "compare", "nowhere", "--out", "two.png"], "explain-run"),

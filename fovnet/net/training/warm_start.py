@@ -16,7 +16,7 @@ from typing import Any
 from fovnet.errors import ModelError
 from fovnet.net.family import axes
 from fovnet.net.family.facts import load_facts
-from fovnet.records import checksum, read_json
+from fovnet.records import checksum, read_json, why_no_folder
 from fovnet.search.space import Axis, Space
 
 SHIPPED = "shipped"
@@ -56,7 +56,7 @@ def read_ensemble_facts(folder: Path) -> dict[str, Any]:
         beginnings_of_ensemble(folder, ensemble_facts)
         return ensemble_facts
     except (OSError, ValueError, KeyError, TypeError):
-        reason = "no readable ensemble.json in it" if folder.is_dir() else "no such folder"
+        reason = why_no_folder(folder) or "no readable ensemble.json in it"
         raise ModelError(
             "begin-missing",
             f"training.begin: {folder}: {reason}; give {SHIPPED!r} for the networks that come "
