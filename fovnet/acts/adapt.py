@@ -198,6 +198,7 @@ def _refuse_unfit(run: Run) -> list[str]:
         collection_name: read_collection(Path(tables_folder), run.vocabulary)
         for collection_name, tables_folder in run.settings.collections.items()
     }
+    table_paths = ", ".join(str(table.table_path) for table in tables_by_collection.values())
     labelled_rows = [
         (collection_name, row)
         for collection_name, table in tables_by_collection.items()
@@ -206,7 +207,7 @@ def _refuse_unfit(run: Run) -> list[str]:
     ]
     refuse_few(
         len({(collection_name, row.subject_id) for collection_name, row in labelled_rows}),
-        "in the tables",
+        f"in {table_paths or 'the tables'}",
     )
     missing_file_notes = notes_on_missing_files(tables_by_collection)
     readable_subjects = {

@@ -144,7 +144,8 @@ def test_four_subjects_are_too_few_and_nobody_is_simulated_for_them(
 ) -> None:
     labels, out = collection(tmp_path / "labels", FEWEST_SUBJECTS - 1, 0), tmp_path / "out"
     with pytest.raises(
-        CollectionError, match=r"4 labelled subjects .* at least 5 .* of 1 more"
+        CollectionError,
+        match=r"4 labelled subjects in .*labels/volumes.tsv, at least 5 .* of 1 more",
     ) as few:
         adapt_ensemble(run_of(begun, labels, out))
     assert few.value.code == "adapt-few"

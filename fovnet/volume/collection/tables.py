@@ -81,7 +81,7 @@ def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
         sentences = "\n  ".join(fault.sentence for fault in faults)
         raise CollectionError(
             "collection-invalid",
-            f"{volume_table.parent}: {several(len(faults), 'fault')} in the tables\n  {sentences}",
+            f"{path}: {several(len(faults), 'fault')} in the tables\n  {sentences}",
         )
     rows_by_volume: dict[str, list[RegionRow]] = {}
     for label in labelled_lines:

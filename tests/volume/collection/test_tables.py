@@ -228,6 +228,12 @@ def test_a_table_that_is_none_is_refused(tmp_path, text, code, message):
     assert message in refusal.value.sentence
 
 
+def test_faults_begin_with_the_file_that_was_given(tmp_path):
+    (tmp_path / "notes.txt").write_text("no table\n")
+    with pytest.raises(CollectionError, match=f"^{tmp_path}/notes.txt: 1 fault in the tables"):
+        read_collection(tmp_path / "notes.txt")
+
+
 def test_a_wrong_header_is_one_fault_and_hides_no_other(tmp_path):
     """The rows of regions.tsv are not called unknown where nobody can know the names."""
     regions = (
