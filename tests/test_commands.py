@@ -80,6 +80,16 @@ def test_people_are_to_simulate_until_their_table_is_there(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
+    "verb", ["search", "ensemble", "tune", "decide", "evaluate", "ablate", "report"]
+)
+def test_without_slices_a_verb_says_how_these_are_cut(verb: str, tmp_path: Path) -> None:
+    config = tmp_path / "mine.yaml"
+    config.write_text(f"results: {tmp_path / 'results'}\nphantom: {{subjects: 8}}\n")
+    fault = CliRunner().invoke(app, [verb, "--config", str(config)]).exception
+    assert f"`fovnet slice --config {config}` first" in str(fault)
+
+
+@pytest.mark.parametrize(
     ("verb", "code"), [("slice", "phantom-missing"), ("train", "pack-missing")]
 )
 def test_what_is_to_run_first_can_be_copied_into_a_shell(

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from fovnet.acts.finished_search import read_finished_search
 from fovnet.acts.search_plan import SearchPlan
 from fovnet.acts.settings import read_settings
-from fovnet.acts.slices import load_slices
+from fovnet.acts.slices import load_configured_slices
 from fovnet.commands import with_config
 from fovnet.config.models import Settings
 from fovnet.config.regions import vocabulary
@@ -58,8 +58,8 @@ class Run:
 
     @cached_property
     def pack(self) -> Pack:
-        """The slices.  Raises as `load_slices`."""
-        return load_slices(self.settings)
+        """The slices.  Raises as `load_configured_slices`."""
+        return load_configured_slices(self.settings, self.config)
 
     @property
     def plan(self) -> SearchPlan:

@@ -46,7 +46,7 @@ def _refuse_other_settings(settings: Settings, results: Results, pack: Pack) -> 
             )
 
 
-def load_slices_to_train_on(settings: Settings, config: Path) -> Pack:
+def load_configured_slices(settings: Settings, config: Path) -> Pack:
     """The slices in the results folder.  Raises as `load_slices`; CollectionError "pack-missing"
     then says what to run first."""
     try:
@@ -59,5 +59,5 @@ def load_slices_to_train_on(settings: Settings, config: Path) -> Pack:
     if results.is_to_simulate(settings.phantom.subjects):
         commands_in_words = f"`{simulating(settings)}` and {commands_in_words}"
     raise CollectionError(
-        "pack-missing", f"{results.slices}: no slices to train on; run {commands_in_words} first"
+        "pack-missing", f"{results.slices}: no slices yet; run {commands_in_words} first"
     )

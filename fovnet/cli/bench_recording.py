@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fovnet.acts.settings import read_settings
-from fovnet.acts.slices import load_slices_to_train_on
+from fovnet.acts.slices import load_configured_slices
 from fovnet.bench.recording import begin_recording, is_recording, write_table
 from fovnet.cli.options import ConfigFile, file_out
 from fovnet.cli.screen import out, progress_bar
@@ -55,7 +55,7 @@ def bench_table(
             f"--seed {seed}: only used with --again; give both, or set `seed` in {config}",
         )
     settings = read_settings(config)
-    recording = begin_recording(settings, load_slices_to_train_on(settings, config), side)
+    recording = begin_recording(settings, load_configured_slices(settings, config), side)
     if again is not None:
         training_seed = settings.seed
         if seed is not None:

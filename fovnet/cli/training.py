@@ -10,7 +10,7 @@ import typer
 from fovnet.acts.search_plan import SearchPlan
 from fovnet.acts.search_space import change_start
 from fovnet.acts.settings import read_settings
-from fovnet.acts.slices import load_slices_to_train_on
+from fovnet.acts.slices import load_configured_slices
 from fovnet.cli.options import ConfigFile, FolderOut
 from fovnet.cli.screen import epoch_bar, err, out
 from fovnet.drawing.canvas import save_png
@@ -54,7 +54,7 @@ def train(
     settings = read_settings(config)
     configuration = change_start(settings, changes or [])
     choose_device(settings.training.device)
-    pack = load_slices_to_train_on(settings, config)
+    pack = load_configured_slices(settings, config)
     training = SearchPlan(settings, pack).single_training(
         configuration, out_folder, epochs, training_seed
     )

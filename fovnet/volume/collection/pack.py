@@ -308,7 +308,7 @@ def load_pack(folder: Path) -> Pack:
         pack = _read_pack(folder)
     except FileNotFoundError as fault:
         raise CollectionError(
-            "pack-missing", f"{fault.filename}: no such file. `fovnet slice --config` makes it."
+            "pack-missing", f"{fault.filename}: no such file. `fovnet slice` makes it."
         ) from fault
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as fault:
         raise CollectionError(
