@@ -4,6 +4,7 @@
     tree     spaces whose number of variables changes
     trial    a proposal, the outcome of its training, and both together
     search   a `Search`, and its proposal for a slot
+    tree_search  a search over a tree
     methods  look and spend by name
     look     where to look
     spend    how much to spend

@@ -21,6 +21,8 @@ import os, random, signal, sys, time
 from pathlib import Path
 import numpy as np, torch
 from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.layered import Convolution, Layered
+from fovnet.net.family.layered_configuration import OptimiserChoice
 from fovnet.net.recipe import Ranges
 from fovnet.net.training.loss_curves import read_loss_curves
 from fovnet.net.training import train as training
@@ -36,10 +38,15 @@ pixels, targets = rng.integers(0, 255, (24, 128, 128)).astype(np.uint8), np.eye(
 data = place_on_device(pixels, targets, np.arange(16), np.arange(16, 24), torch.device("cpu"))
 recipe = Recipe(epochs=40, slices_per_epoch=8, ranges=Ranges(10, 0.05, 0.05, 0.1, 0.02), averaging=0.9)
 
+NET, OPTIMISER = Architecture(4, 1, 2, 3, False, classes=3, head="gap"), None
+if sys.argv[4] == "layers":
+    NET = Layered((Convolution(4, 5, 3, 0, 3), Convolution(6, 3)), (12,), classes=3, activation="tanh", dropout=0.3)
+    OPTIMISER = OptimiserChoice("adam", 0.01, {"beta1": 0.9, "beta2": 0.99, "decay": 1e-4})
+
 def begin(name):
     if child := os.fork():
         return child
-    ending = train_network(Architecture(4, 1, 2, 3, False, classes=3, head="gap"), learning_rate=0.01, batch_size=4, seed=1, data=data,
+    ending = train_network(NET, optimiser=OPTIMISER, learning_rate=0.01, batch_size=4, seed=1, data=data,
                            recipe=recipe, weights_path=folder / f"{name}.safetensors", network_facts={})
     (folder / f"{name}.txt").write_text(repr((ending.status, ending.training_losses, ending.validation_losses)))
     os._exit(0)
@@ -67,12 +74,13 @@ print(killed, "kills,", torn, "in the midst of writing, after epochs", *epochs)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("family", ["paper", "layers"])
 def test_ten_kills_at_random_moments_leave_the_bits_of_an_undisturbed_training(
-    tmp_path: Path,
+    tmp_path: Path, family: str
 ) -> None:
     """Tiny epochs: a large share of the time goes into writing checkpoints, so that some kills hit a
     half-written file."""
-    line = [sys.executable, "-c", STAGE, str(tmp_path), str(KILLS), "3"]
+    line = [sys.executable, "-c", STAGE, str(tmp_path), str(KILLS), "3", family]
     run = subprocess.run(
         line,
         capture_output=True,

@@ -17,12 +17,13 @@ An activation keeps its output alone, which is the next layer's input; flattenin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.errors import SearchError
 from fovnet.net.cost.predicted import (
     FLOAT_BYTES,
     INDEX_BYTES,
@@ -36,12 +37,14 @@ from fovnet.net.cost.predicted import (
     predict_training_seconds,
 )
 from fovnet.net.family.architecture import INPUTS, NUMBERS_PER_NORMALISED_CHANNEL
-from fovnet.net.family.layered import Convolution, ShapeFault, find_shape_fault
+from fovnet.net.family.layered import Convolution, find_shape_fault
 from fovnet.net.family.layered_configuration import (
     convolutions_of_configuration,
     dense_of_configuration,
     optimiser_of_configuration,
 )
+from fovnet.search.space import Level
+from fovnet.search.tree.costs import Costs, Fault, Priced
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -220,27 +223,22 @@ def _measure_heads(points: LayeredColumns, flat_numbers: Integers) -> HeadCosts:
     )
 
 
-class PricedPoints(NamedTuple):
-    """M points priced.
-
-    faults   why each cannot be trained, None where it can
-    cost     of each; meaningless where its shape cannot be
-    memory   (M,) peak bytes of a training; inf where its shape cannot be
-    seconds  (M,) of a whole trial; inf there
-    """
-
-    faults: tuple[ShapeFault | None, ...]
-    cost: Cost
-    memory: Floats
-    seconds: Floats
+VERSION = 1
+"""Of the formulas: a search goes on with the one that it began with."""
+FAMILY = "layers"
+REDUCED_COPIES: Sequence[Mapping[str, Level]] = (
+    {"stride": 1, "pooling": 1},
+    {"stride": 1, "pooling": 1, "kernel": 1, "padding": 0},
+)
+"""What a copied convolution is reduced to where it does not fit, in turn."""
 
 
 @dataclass(frozen=True)
-class LayeredPricing:
-    """How the points of a space of layers are priced.
+class LayeredCosts:
+    """The costs of the points of a space of layers, as `fovnet.search.tree.costs.Costs`.
 
-    most_weights        of a network that may be trained
-    most_multiply_adds  of one slice's forward pass through it
+    most_weights        of a network that may be trained; None: no limit
+    most_multiply_adds  of one slice's forward pass through it; None: no limit
     """
 
     classes: int
@@ -249,39 +247,81 @@ class LayeredPricing:
     work: Work
     speed: DeviceSpeed
     limits: Limits
-    most_weights: float = np.inf
-    most_multiply_adds: float = np.inf
+    most_weights: float | None = None
+    most_multiply_adds: float | None = None
     keeps_average: bool = False
 
-    def price(self, configurations: Sequence[Mapping[str, Any]]) -> PricedPoints:
-        """The points priced: 10 µs each if they are many.
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """As JSON."""
+        return {"family": FAMILY, **asdict(self), "inputs": list(self.inputs), "version": VERSION}
+
+    @property
+    def reduced_copies(self) -> Sequence[Mapping[str, Level]]:
+        """As REDUCED_COPIES."""
+        return REDUCED_COPIES
+
+    def __call__(self, configurations: Sequence[Mapping[str, Any]], /) -> Priced:
+        """The points priced, 10 µs each if they are many; inf where the shape cannot be.
 
         Raises SearchError as `layered_of_configuration` for a point that is not of this family.
         """
-        points = LayeredColumns.of_configurations(
-            configurations, self.classes, self.side, self.inputs
-        )
+        points = self._columns(configurations)
         sides = measure_map_sides(points)
         cost = predict_layered_costs(points, sides)
         memory = predict_training_bytes(cost, points.batch, keeps_average=self.keeps_average)
         seconds = predict_training_seconds(cost, points.batch, self.work, self.speed)
-        faults: list[ShapeFault | None] = [None] * len(points)
+        faults: list[Fault | None] = [None] * len(points)
         for point in np.flatnonzero(~sides.fits).tolist():
-            conv = convolutions_of_configuration(configurations[point])
-            faults[point] = find_shape_fault(conv, self.side)
+            shape_fault = find_shape_fault(
+                convolutions_of_configuration(configurations[point]), self.side
+            )
+            if shape_fault:
+                faults[point] = Fault(shape_fault.sentence, copy=shape_fault.layer or "")
         for name, digits, amounts, most in (
             ("weights", 0, cost.weight_count, self.most_weights),
             ("multiply-adds of a slice", 0, cost.forward_flop / 2, self.most_multiply_adds),
             ("megabytes of memory", 0, memory / 1e6, self.limits.memory_bytes / 1e6),
-            ("seconds", 1, seconds, self.limits.trial_seconds or np.inf),
+            ("seconds", 1, seconds, self.limits.trial_seconds),
         ):
-            for point in np.flatnonzero(amounts > most).tolist():
-                faults[point] = faults[point] or ShapeFault(
-                    f"{name} {amounts[point]:,.{digits}f}, at most {most:,.{digits}f}"
-                )
-        return PricedPoints(
-            faults=tuple(faults),
-            cost=cost,
-            memory=np.where(sides.fits, memory, np.inf),
+            for point in np.flatnonzero(amounts > (most or np.inf)).tolist():
+                sentence = f"{name} {amounts[point]:,.{digits}f}, at most {most:,.{digits}f}"
+                faults[point] = faults[point] or Fault(sentence, name)
+        return Priced(
+            faults=faults,
             seconds=np.where(sides.fits, seconds, np.inf),
+            memory_bytes=np.where(sides.fits, memory, np.inf),
         )
+
+    def predict(self, configurations: Sequence[Mapping[str, Any]]) -> Cost:
+        """The cost of every point; meaningless where its layers do not fit."""
+        points = self._columns(configurations)
+        return predict_layered_costs(points, measure_map_sides(points))
+
+    def _columns(self, configurations: Sequence[Mapping[str, Any]]) -> LayeredColumns:
+        return LayeredColumns.of_configurations(
+            configurations, self.classes, self.side, self.inputs
+        )
+
+
+def layered_costs_of(facts: Mapping[str, Any]) -> Costs:
+    """`LayeredCosts` from its facts.  Raises SearchError "journal-costs" for another version of the
+    formulas or another family."""
+    numbers = dict(facts)
+    family = numbers.pop("family", None)
+    version = numbers.pop("version", None)
+    if family != FAMILY or version != VERSION:
+        raise SearchError(
+            "journal-costs",
+            f"costs of the family {family}, version {version}; this fovnet has {FAMILY}, version {VERSION}: "
+            "go on with the fovnet that began the search, or search again in another folder.",
+        )
+    return LayeredCosts(
+        **{
+            **numbers,
+            "inputs": tuple(numbers["inputs"]),
+            "work": Work(**numbers["work"]),
+            "speed": DeviceSpeed(**numbers["speed"]),
+            "limits": Limits(**numbers["limits"]),
+        }
+    )

@@ -8,6 +8,7 @@
     axes          of the space
     layered       a network of layers, each with numbers of its own; without torch
     layered_configuration  the same, and its optimiser, from a configuration; without torch
+    layered_tree  what a tree must be so that its points are such networks; without torch
     layered_model  networks of layers in torch, and the network of any family
 
 Behind these doors: `slice_only`, networks without their other inputs, and `dropout`.

@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from fovnet.errors import SearchError
+from fovnet.net.cost.layered import layered_costs_of
 from fovnet.net.jobs.workers import TrainingJob, TrainingPool
 from fovnet.net.paths import forget_checkpoint, weights_path_of
 from fovnet.search.jobs.steps import finish, is_on_record
@@ -46,9 +47,10 @@ def search_networks(
 
 def train_slot(job: TrainingJob, journal: Path, slot: int) -> Trial:
     """The trial of one slot whose proposal is in `journal`, trained and recorded there."""
-    search = read_search(journal)
+    search = read_search(journal, layered_costs_of)
     with TrainingPool(job, 1) as pool:
-        trial = finish(journal, slot, _submit_function(pool, job, journal, search))
+        submit = _submit_function(pool, job, journal, search)
+        trial = finish(journal, slot, submit, layered_costs_of)
     _forget_unneeded(job, journal, search)
     return trial
 

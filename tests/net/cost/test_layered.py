@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
+from fovnet.errors import SearchError
 from fovnet.net.cost.layered import (
     LayeredColumns,
-    LayeredPricing,
+    LayeredCosts,
+    layered_costs_of,
     measure_map_sides,
     predict_layered_costs,
 )
@@ -44,7 +47,7 @@ LENET = {
     "batch": 32,
     "dropout": 0.2,
 }
-PRICING = LayeredPricing(
+COSTS = LayeredCosts(
     classes=7,
     side=128,
     inputs=("slice",),
@@ -122,7 +125,7 @@ def test_activations_are_those_autograd_keeps(change: dict[str, Any], activation
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         model(torch.rand(8, 1, 128, 128), slice_draws=torch.rand(8))
-    cost = PRICING.price([configuration]).cost
+    cost = COSTS.predict([configuration])
     picture_bytes = 4 * 128**2
     predicted = (cost.activation_bytes[0] - picture_bytes) * 8
     assert predicted == pytest.approx(sum(kept.values()), rel=0.02)
@@ -131,7 +134,7 @@ def test_activations_are_those_autograd_keeps(change: dict[str, Any], activation
 def test_the_start_of_the_space_costs_what_a_calculation_by_hand_gives() -> None:
     """LeNet's layers at 128 x 128: 337,931 weights and the normalisation's 4; 2.66 million multiply-adds and
     those of the channel of ones, 62² · 25 · 6; 452,544 bytes a slice."""
-    cost = first_cost(PRICING.price([LENET]).cost)
+    cost = first_cost(COSTS.predict([LENET]))
     assert cost.weight_count == 337_935
     assert cost.forward_flop / 2 == 3_237_948
     assert cost.activation_bytes == 452_544
@@ -151,36 +154,40 @@ def test_an_optimiser_costs_the_numbers_it_keeps() -> None:
         for name, (numbers, _) in branches.items()
     ]
     configurations.append({**configurations[-1], "optimiser.momentum": 0.5})
-    cost = PRICING.price(configurations).cost
+    cost = COSTS.predict(configurations)
     kept = predict_training_bytes(cost, np.zeros(5)) / (4 * cost.weight_count)
     assert kept.tolist() == [*(numbers for _, numbers in branches.values()), 4]
 
 
 def test_what_is_beyond_a_limit_or_does_not_fit_says_so_and_takes_no_finite_time() -> None:
-    pricing = LayeredPricing(**{**vars(PRICING), "most_weights": 2e5, "most_multiply_adds": 5e7})
+    costs = LayeredCosts(**{**vars(COSTS), "most_weights": 2e5, "most_multiply_adds": 5e7})
     small = {**LENET, "dense": 0}
     large_kernel = {**LENET, "conv.2.kernel": 40}
     busy = {**small, "conv.1.channels": 500}
-    priced = pricing.price([small, LENET, large_kernel, busy])
-    sentences = [fault and (fault.sentence, fault.layer) for fault in priced.faults]
+    priced = costs([small, LENET, large_kernel, busy])
+    sentences = [fault and (fault.sentence, fault.reason, fault.copy) for fault in priced.faults]
     assert sentences == [
         None,
-        ("weights 337,935, at most 200,000", None),
-        ("conv.2.kernel 40 is larger than the picture there, 31 + 2 × 0 pixels", "conv.2"),
-        ("weights 231,955, at most 200,000", None),
+        ("weights 337,935, at most 200,000", "weights", ""),
+        (
+            "conv.2.kernel 40 is larger than the picture there, 31 + 2 × 0 pixels",
+            "their shape",
+            "conv.2",
+        ),
+        ("weights 231,955, at most 200,000", "weights", ""),
     ]
     assert np.isfinite(priced.seconds).tolist() == [True, True, False, True]
-    only_operations = LayeredPricing(**{**vars(PRICING), "most_multiply_adds": 5e7})
-    fault = only_operations.price([busy]).faults[0]
+    only_operations = LayeredCosts(**{**vars(COSTS), "most_multiply_adds": 5e7})
+    fault = only_operations([busy]).faults[0]
     assert fault is not None
     assert fault.sentence == "multiply-adds of a slice 241,918,928, at most 50,000,000"
 
 
 def test_a_point_costs_the_same_alone_and_among_others() -> None:
     deep = {**LENET, "conv": 3, "conv.3.channels": 8, "conv.3.kernel": 3}
-    alone = PRICING.price([LENET])
-    among = PRICING.price([deep, LENET, {**LENET, "conv": 0, "dense": 0}])
-    assert (alone.seconds[0], alone.memory[0]) == (among.seconds[1], among.memory[1])
+    alone = COSTS([LENET])
+    among = COSTS([deep, LENET, {**LENET, "conv": 0, "dense": 0}])
+    assert (alone.seconds[0], alone.memory_bytes[0]) == (among.seconds[1], among.memory_bytes[1])
 
 
 @pytest.mark.slow
@@ -200,4 +207,14 @@ def test_the_bytes_of_a_training_are_within_a_tenth_of_what_a_process_grows_by(
     ranges = Ranges(10, 0.05, 0.05, 0.1, 0.02)
     choice = optimiser_of_configuration(configuration)
     grown = measure_process_growth(net, 32, ranges, optimiser=choice)
-    assert PRICING.price([configuration]).memory[0] == pytest.approx(grown, rel=0.1)
+    assert COSTS([configuration]).memory_bytes[0] == pytest.approx(grown, rel=0.1)
+
+
+def test_costs_are_the_same_from_their_facts_and_those_of_other_formulas_are_refused() -> None:
+    """Through JSON, as a journal has them."""
+    facts = json.loads(json.dumps(COSTS.facts))
+    assert layered_costs_of(facts) == COSTS
+    for change in ({"version": 2}, {"family": "any"}):
+        with pytest.raises(SearchError) as refused:
+            layered_costs_of({**facts, **change})
+        assert refused.value.code == "journal-costs"

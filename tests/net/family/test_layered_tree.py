@@ -1,0 +1,203 @@
+"""A tree is a space of networks of layers, or says what it lacks; HyperNOMAD's starts are points of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from fovnet.config.files import load_settings
+from fovnet.errors import SearchError
+from fovnet.net.cost.probes import ProbeBench
+from fovnet.net.family.layered_configuration import (
+    NUMBERS_BY_OPTIMISER,
+    layered_of_configuration,
+    optimiser_of_configuration,
+)
+from fovnet.net.family.layered_tree import refuse_foreign_tree
+from fovnet.net.recipe import Ranges
+from fovnet.search.tree.start import tree_with_start
+from fovnet.search.tree.tree import Tree
+
+UNIT = {"real": {"low": 0, "high": 1}}
+
+
+def whole(low: int, high: int) -> dict[str, Any]:
+    return {"whole": {"low": low, "high": high}}
+
+
+def space(**changes: Any) -> dict[str, Any]:
+    """HyperNOMAD's scopes (Lakhmiri 2021, Table A.1), but for 64 copies, 512 channels, an own scope of what may
+    not be 0 or 1."""
+    below_one = {"real": {"low": 0, "high": 0.9999}}
+    branches = {
+        name: {number: below_one if number.startswith("beta") else UNIT for number in numbers}
+        for name, numbers in NUMBERS_BY_OPTIMISER.items()
+    }
+    declared = {
+        "conv": {
+            "repeat": {"low": 0, "high": 20},
+            "each": {
+                "channels": whole(1, 512),
+                "kernel": whole(1, 20),
+                "stride": whole(1, 3),
+                "padding": whole(0, 2),
+                "pooling": whole(1, 5),
+            },
+        },
+        "dense": {
+            "repeat": {"low": 0, "high": 64},
+            "grows": "first",
+            "each": {"size": whole(1, 1000)},
+        },
+        "optimiser": {"choose": {name: {"rate": UNIT, **rest} for name, rest in branches.items()}},
+        "batch": whole(1, 400),
+        "dropout": {"real": {"low": 0, "high": 0.95}},
+        "activation": {"categorical": ["relu", "sigmoid", "tanh"]},
+    }
+    declared |= changes
+    return {name: form for name, form in declared.items() if form is not None}
+
+
+def convolution(channels: int, kernel: int, padding: int = 0, pooling: int = 1) -> dict[str, int]:
+    return {
+        "channels": channels,
+        "kernel": kernel,
+        "stride": 1,
+        "padding": padding,
+        "pooling": pooling,
+    }
+
+
+VGG_CHANNELS = (64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 512)
+STARTS = {
+    17: {"conv": [convolution(6, 5)], "dense": [128, 128]},
+    22: {"conv": [convolution(6, 5)] * 2, "dense": [128, 128]},
+    75: {
+        "conv": [
+            convolution(channels, 3, 1, 2 if number in (2, 4, 7, 10, 13) else 1)
+            for number, channels in enumerate(VGG_CHANNELS, start=1)
+        ],
+        "dense": [],
+    },
+}
+
+
+@pytest.mark.parametrize("optimiser", NUMBERS_BY_OPTIMISER)
+@pytest.mark.parametrize("variables", STARTS)
+def test_hypernomads_starts_are_points_that_are_built_and_trained(
+    variables: int, optimiser: str
+) -> None:
+    """5 n1 + n2 + 10 variables; with 13 convolutions one optimiser is enough to wait for."""
+    if variables == 75 and optimiser != "sgd":
+        pytest.skip("14.7 million weights")
+    start = {
+        **STARTS[variables],
+        "optimiser": {optimiser: {"rate": 0.01}},
+        "batch": 4,
+        "dropout": 0.5,
+        "activation": "relu",
+    }
+    tree = tree_with_start(space(), start)
+    refuse_foreign_tree(tree)
+    configuration = tree.configuration(tree.start_point)
+    assert len(configuration) == variables
+    assert tree.configuration(tree.point(configuration)) == configuration
+    net = layered_of_configuration(configuration, classes=10, side=32, inputs=("slice",))
+    bench = ProbeBench(torch.device("cpu"), Ranges(0, 0, 0, 0, 0), classes=10, slices=8, side=32)
+    timers = bench.make_timers(net, 4, optimiser_of_configuration(configuration))
+    assert timers.seconds_of_steps(1) > 0
+
+
+def test_the_configuration_that_comes_along_is_such_a_space() -> None:
+    """65 variables, 53 at most active; its start is LeNet's layers with a stride, 22 variables."""
+    config = Path(__file__).parents[3] / "configs" / "layers.yaml"
+    settings = load_settings(config)
+    tree = tree_with_start(settings.search.model_dump()["space"], settings.search.start)
+    refuse_foreign_tree(tree)
+    assert (len(tree), tree.most_active) == (65, 53)
+    configuration = tree.configuration(tree.start_point)
+    net = layered_of_configuration(configuration, classes=7, inputs=("slice",))
+    assert (len(configuration), net.weight_count, net.dense) == (22, 337_935, (120, 84))
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "sentence"),
+    [
+        (
+            {"batch": None},
+            "space-axes",
+            "search.space: batch: missing; a network of layers has conv",
+        ),
+        ({"optimiser": None}, "space-axes", "search.space: optimiser or rate: missing"),
+        ({"head": ["fc", "gap"]}, "space-axes", "search.space: head: unknown"),
+        (
+            {"conv": {"repeat": {"low": 1, "high": 2}, "each": {"channels": [8]}}},
+            "space-axes",
+            "search.space: conv.kernel: missing",
+        ),
+        ({"conv": [1, 2]}, "space-axes", "search.space: conv.channels: missing"),
+        (
+            {"dense": {"repeat": {"low": 0, "high": 2}, "each": {"size": [8, 16]}}},
+            "space-axes",
+            "search.space.dense: its copies are numbered from the other end of the network; set grows: first",
+        ),
+        (
+            {"optimiser": {"choose": {"sgd": {"rate": UNIT}, "adam": {"beta1": [0.5]}}}},
+            "space-axes",
+            "search.space: optimiser.adam.rate: missing",
+        ),
+        (
+            {
+                "optimiser": {
+                    "choose": {"sgd": {"rate": UNIT, "beta1": UNIT}, "adam": {"rate": UNIT}}
+                }
+            },
+            "space-axes",
+            "search.space.optimiser.sgd: beta1 is unknown; sgd has rate, momentum, dampening, decay",
+        ),
+        (
+            {"optimiser": {"choose": {"sgd": {"rate": UNIT}, "lion": {"rate": UNIT}}}},
+            "space-level",
+            "search.space.optimiser: lion is unknown; give some of sgd, adam, adagrad, rmsprop",
+        ),
+        (
+            {"activation": {"categorical": ["relu", "elu"]}},
+            "space-level",
+            "search.space.activation: relu, elu; give some of relu, sigmoid, tanh",
+        ),
+        (
+            {"batch": whole(0, 8)},
+            "space-level",
+            "search.space.batch: 0 to 8; give whole numbers from 1 to 65536",
+        ),
+        (
+            {"dropout": UNIT},
+            "space-level",
+            "search.space.dropout: 0.0 to 1.0; give numbers from 0 to 0.99",
+        ),
+        (
+            {"batch": {"real": {"low": 2, "high": 8}}},
+            "space-level",
+            "search.space.batch: 2.0 to 8.0; give whole numbers from 1 to 65536",
+        ),
+        (
+            {
+                "optimiser": {
+                    "choose": {"sgd": {"rate": UNIT}, "adam": {"rate": UNIT, "beta2": UNIT}}
+                }
+            },
+            "space-level",
+            "search.space.optimiser.adam.beta2: 0.0 to 1.0; give numbers from 0 to 0.9999",
+        ),
+    ],
+)
+def test_a_tree_of_something_else_says_what_it_lacks(
+    changes: dict[str, Any], code: str, sentence: str
+) -> None:
+    with pytest.raises(SearchError) as refused:
+        refuse_foreign_tree(Tree.of(space(**changes)))
+    assert refused.value.code == code
+    assert refused.value.sentence.startswith(sentence)
