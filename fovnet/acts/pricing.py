@@ -7,20 +7,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fovnet.acts.finished_search import journal_of_same_training
-from fovnet.acts.search_space import search_space
+from fovnet.acts.search_space import search_space, search_tree
 from fovnet.acts.slices import load_slices
 from fovnet.config.models import Settings
 from fovnet.config.regions import vocabulary
+from fovnet.config.search import TreeLimits
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.net.cost.calibration import read_calibration
 from fovnet.net.cost.finished import timings_of_finished_trials
+from fovnet.net.cost.layered import LayeredCosts
 from fovnet.net.cost.predicted import DeviceSpeed, Limits, Work
 from fovnet.net.cost.prices import Prices, predict_prices
 from fovnet.net.cost.speed import Timings
+from fovnet.net.cost.tree_prices import TreePrices, sample_prices
 from fovnet.net.device import choose_device
 from fovnet.net.recipe import Ranges
 from fovnet.results import Results
 from fovnet.search.space import Space
+from fovnet.volume.slices.resizing import SIDE_PIXELS
 
 if TYPE_CHECKING:
     from fovnet.net.cost.probes import ProbeBench
@@ -35,22 +39,66 @@ def configured_speed(settings: Settings) -> DeviceSpeed:
 
 
 def price_search(settings: Settings, device: DeviceSpeed | None = None) -> Prices:
-    """Every configuration priced.  The number of validation slices is that of the settings, at most
-    that of the pack; without the setting it is that of the pack, and without both 0."""
+    """Every configuration priced, with slices as `count_validation_slices`."""
+    class_count = len(vocabulary(settings.regions).classes)
+    return price_space(
+        settings,
+        search_space(settings),
+        classes=class_count,
+        validation_slices=count_validation_slices(settings),
+        device=device or configured_speed(settings),
+    )
+
+
+def count_validation_slices(settings: Settings) -> int:
+    """The number of slices that a training is validated on: that of the settings, at most that of the
+    pack; without the setting it is that of the pack, and without both 0."""
     validation_slices = settings.training.validation_slices
     if (Path(settings.results) / "slices" / "slices.npz").exists():
         slices_in_pack = len(load_slices(settings).rows_in_split("validation"))
         if validation_slices is None:
             validation_slices = slices_in_pack
         validation_slices = min(validation_slices, slices_in_pack)
-    class_count = len(vocabulary(settings.regions).classes)
-    return price_space(
-        settings,
-        search_space(settings),
-        classes=class_count,
-        validation_slices=validation_slices or 0,
-        device=device or configured_speed(settings),
+    return validation_slices or 0
+
+
+def costs_of_layers(
+    settings: Settings, *, classes: int, validation_slices: int, device: DeviceSpeed
+) -> LayeredCosts:
+    """The costs of the points of a tree, within the limits of the settings."""
+    training = settings.training
+    search = settings.search
+    limits = search.limits or TreeLimits()
+    return LayeredCosts(
+        classes=classes,
+        side=SIDE_PIXELS,
+        inputs=tuple(training.inputs),
+        work=Work(training.slices_per_epoch, validation_slices, training.epochs),
+        speed=device,
+        limits=Limits(search.memory_limit_gb * 1e9, search.seconds_limit),
+        most_weights=limits.weights,
+        most_multiply_adds=limits.multiply_adds,
+        keeps_average=training.averaging > 0,
     )
+
+
+def price_tree(settings: Settings) -> TreePrices:
+    """A sample of the points of the settings' tree, priced, and its start.  On a device that is not
+    measured yet seconds are of another one, and not limited."""
+    device = DeviceSpeed(1.0, 1.0, 1.0)
+    calibration = Results(Path(settings.results)).calibration
+    if not isinstance(settings.search.speed, str) or calibration.exists():
+        device = configured_speed(settings)
+    else:
+        search_without_limit = settings.search.model_copy(update={"seconds_limit": None})
+        settings = settings.model_copy(update={"search": search_without_limit})
+    costs = costs_of_layers(
+        settings,
+        classes=len(vocabulary(settings.regions).classes),
+        validation_slices=count_validation_slices(settings),
+        device=device,
+    )
+    return sample_prices(search_tree(settings), costs, settings.seed)
 
 
 def price_space(

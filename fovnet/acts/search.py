@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fovnet.acts.run import ProgressBar, Run, silent_progress
+from fovnet.acts.search_space import search_tree
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.jobs.trials import search_networks
 from fovnet.records import digest, write_json, write_tsv
@@ -61,7 +63,7 @@ def conclude_search(run: Run, journal: Path, trials: list[Trial]) -> None:
         settings=settings.search.model_dump(),
         seed=settings.seed,
     )
-    write_trials(results.trials, trials)
+    write_trials(results.trials, trials, _keys_of_tree(run))
     if all(trial.score is None for trial in latest_trials(trials)):
         first_outcome = trials[0].outcome
         raise SearchError(
@@ -71,13 +73,26 @@ def conclude_search(run: Run, journal: Path, trials: list[Trial]) -> None:
         )
 
 
-def write_trials(path: Path, trials: list[Trial]) -> Path:
-    """The path, a table of one row per slot."""
-    trial_rows = [_trial_row(trial) for trial in trials]
+def _keys_of_tree(run: Run) -> Sequence[str]:
+    """The variables of the space in their order; none of a finite space, whose trials have all."""
+    if not run.settings.search.has_tree:
+        return ()
+    return search_tree(run.settings).keys
+
+
+def write_trials(path: Path, trials: list[Trial], keys: Sequence[str] = ()) -> Path:
+    """The path, a table of one row per slot.
+
+    keys  of a tree's variables, in order: one that no trial has is left out, and what a trial has not
+          is blank
+    """
+    seen_keys = {key for trial in trials for key in trial.proposal.configuration}
+    blank_levels = {key: "" for key in keys if key in seen_keys}
+    trial_rows = [_trial_row(trial, blank_levels) for trial in trials]
     return write_tsv(path, list(trial_rows[0]), trial_rows)
 
 
-def _trial_row(trial: Trial) -> dict[str, Any]:
+def _trial_row(trial: Trial, blank_levels: Mapping[str, str]) -> dict[str, Any]:
     """A row of trials.tsv: the axes of the configuration as columns; under a schedule also the slot
     it continues, its bracket and its rung."""
     proposal = trial.proposal
@@ -85,6 +100,9 @@ def _trial_row(trial: Trial) -> dict[str, Any]:
     score_text = ""
     if trial.score is not None:
         score_text = f"{trial.score:.4f}"
+    levels: Mapping[str, Any] = proposal.configuration
+    if blank_levels:  # with all digits: three decimals of a rate are none
+        levels = {key: str(level) for key, level in levels.items()}
     schedule_columns: dict[str, Any] = {}
     if proposal.epochs is not None:
         schedule_columns = {
@@ -96,7 +114,8 @@ def _trial_row(trial: Trial) -> dict[str, Any]:
         "slot": proposal.slot,
         "status": outcome.status,
         "score": score_text,
-        **proposal.configuration,
+        **blank_levels,
+        **levels,
         **schedule_columns,
         "epochs": len(outcome.validation_loss),
         "seconds": outcome.seconds,

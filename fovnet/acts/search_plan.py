@@ -8,9 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fovnet.acts.pricing import configured_speed, price_space
+from fovnet.acts.pricing import configured_speed, costs_of_layers, price_space
 from fovnet.acts.search_prior import prior_path, read_search_prior
-from fovnet.acts.search_space import polling_of, search_space, start_configuration
+from fovnet.acts.search_space import (
+    polling_of,
+    search_space,
+    search_tree,
+    start_configuration,
+)
 from fovnet.acts.warm_start import warm_start_networks
 from fovnet.config.models import Settings
 from fovnet.errors import SearchError
@@ -31,10 +36,11 @@ from fovnet.records import digest
 from fovnet.search.jobs.steps import source_of
 from fovnet.search.look.view import RANKING, Modelling, Ranking
 from fovnet.search.prior import Prior
-from fovnet.search.search import Search
+from fovnet.search.search import AnySearch, Search
 from fovnet.search.space import Space
 from fovnet.search.spend.envelope import Envelope
 from fovnet.search.spend.schedule import FULL, Schedule
+from fovnet.search.tree_search import TreeSearch
 from fovnet.volume.collection.pack import Pack
 
 if TYPE_CHECKING:
@@ -107,14 +113,15 @@ class SearchPlan:
         space_prices.refuse_where_nothing_fits()
         return space_prices
 
-    def make_search(self) -> Search:
-        """The search, every configuration priced; one predicted to exceed a limit is never
-        proposed.
+    def make_search(self) -> AnySearch:
+        """The search; a configuration predicted to exceed a limit is never proposed.
 
         Raises SearchError if a split has no slices ("search-no-slices") or nothing fits
         ("no-feasible-row").
         """
         settings = self.settings
+        if settings.search.has_tree:
+            return self._make_tree_search()
         search_settings = settings.search
         space_prices = self.price_space()
         first_configuration = start_configuration(settings, self.warm_start)
@@ -127,14 +134,7 @@ class SearchPlan:
             initial=search_settings.initial,
             predicted_seconds=space_prices.trial_seconds,
             feasible=space_prices.fits_limits,
-            modelling=Modelling(
-                targets=search_settings.targets,
-                kernel=search_settings.kernel,
-                hyperparameters=search_settings.hyperparameters,
-                per_second=search_settings.per_second,
-                choose=search_settings.choose,
-                fidelity=search_settings.fidelity,
-            ),
+            modelling=_modelling_of(settings),
             memory=space_prices.memory_bytes,
             lead=search_settings.lead,
             candidates=search_settings.candidates,
@@ -142,6 +142,28 @@ class SearchPlan:
             polling=polling_of(settings),
             ranking=_ranking_of(settings),
             prior=self.prior,
+        )
+
+    def _make_tree_search(self) -> TreeSearch:
+        """The search over a tree.  Raises SearchError as `search_tree` and `TreeSearch`."""
+        settings = self.settings
+        search_settings = settings.search
+        return TreeSearch(
+            tree=search_tree(settings),
+            method=search_settings.method,
+            seed=settings.seed,
+            workers=search_settings.workers,
+            initial=search_settings.initial,
+            costs=costs_of_layers(
+                settings,
+                classes=len(self.pack.classes),
+                validation_slices=len(self.labelled_slices.validation_rows),
+                device=configured_speed(settings),
+            ),
+            modelling=_modelling_of(settings),
+            lead=search_settings.lead,
+            schedule=_schedule_of(settings),
+            polling=polling_of(settings),
         )
 
     def training_job(self, journal: Path) -> TrainingJob:
@@ -235,6 +257,19 @@ class SearchPlan:
                 f"{journal}: begun for slices other than those in {self.pack.folder}; `fovnet "
                 "slot begin` starts it again",
             )
+
+
+def _modelling_of(settings: Settings) -> Modelling:
+    """How the search models what it has seen."""
+    search_settings = settings.search
+    return Modelling(
+        targets=search_settings.targets,
+        kernel=search_settings.kernel,
+        hyperparameters=search_settings.hyperparameters,
+        per_second=search_settings.per_second,
+        choose=search_settings.choose,
+        fidelity=search_settings.fidelity,
+    )
 
 
 def _ranking_of(settings: Settings) -> Ranking:

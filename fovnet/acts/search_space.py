@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from fovnet.config.space import MEMBERS
 from fovnet.config.yaml_text import read_value
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.family import axes
+from fovnet.net.family.layered_tree import refuse_foreign_tree
 from fovnet.net.training.warm_start import Beginning, space_of_members
 from fovnet.search.look.mesh import refuse_neighbours
 from fovnet.search.look.view import POLLING, Neighbour, Polling
@@ -34,8 +35,7 @@ def search_space(settings: Settings, networks: Sequence[Beginning] | None = None
     if settings.search.has_tree:
         raise SearchError(
             "search-tree",
-            "search.space: a tree has no table of rows, and fovnet trains no networks of a tree yet; "
-            "give every variable a list of levels",
+            "search.space: a tree has no table of rows; give every variable a list of levels",
         )
     if settings.search.space == "paper":
         space = paper_space()
@@ -52,8 +52,10 @@ def search_space(settings: Settings, networks: Sequence[Beginning] | None = None
 
 def search_tree(settings: Settings) -> Tree:
     """The tree of the settings, with the start values of `search.start`.  Raises SearchError as
-    `tree_with_start`."""
-    return tree_with_start(settings.search.model_dump()["space"], settings.search.start)
+    `tree_with_start` and `refuse_foreign_tree`."""
+    tree = tree_with_start(settings.search.model_dump()["space"], settings.search.start)
+    refuse_foreign_tree(tree)
+    return tree
 
 
 def polling_of(settings: Settings) -> Polling:
@@ -71,15 +73,19 @@ def start_configuration(
     settings: Settings, networks: Sequence[Beginning] | None = None
 ) -> dict[str, Any]:
     """The configuration tried first: as configured, or that of the best warm-start network, of
-    `networks` where they are known.  Raises ModelError as `warm_start_networks`."""
+    `networks` where they are known.  Raises ModelError as `warm_start_networks`, and SearchError as
+    `search_tree`."""
+    if settings.search.has_tree:
+        tree = search_tree(settings)
+        return tree.configuration(tree.start_point)
     if networks is None:
         networks = warm_start_networks(settings)
     return dict(networks[0].configuration if networks else settings.search.start)
 
 
 def change_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
-    """The start configuration with "axis=level" changes.  Raises ConfigError ("train-set"), and
-    SearchError as `axes.change_levels`."""
+    """The start configuration with "axis=level" changes; of a tree, what they make active begins with
+    its start values.  Raises ConfigError ("train-set"), and SearchError as `axes.change_levels`."""
     level_by_axis: dict[str, Any] = {}
     for change in changes:
         axis, equals_sign, level_text = change.partition("=")
@@ -100,4 +106,36 @@ def change_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
                 f"--set {change}: {level_text!r} is not a level of an axis; give a number or a word, "
                 "for instance --set log2_filters=4",
             ) from None
+    if settings.search.has_tree:
+        return _change_point(settings, level_by_axis)
     return axes.change_levels(start_configuration(settings), level_by_axis)
+
+
+def _change_point(settings: Settings, level_by_key: Mapping[str, Any]) -> dict[str, Any]:
+    """The start of a tree with changed values.  Raises ConfigError ("train-set") for a value that the
+    tree has not, or that is not active then."""
+    tree = search_tree(settings)
+    start = tree.configuration(tree.start_point)
+    # of a branch that is left, a value of the same name means another variable
+    changed_choices = {
+        variable.key
+        for variable in tree.variables
+        if variable.is_choice and variable.key in level_by_key
+    }
+    unchanged = {
+        key: level
+        for key, level in start.items()
+        if not any(key.startswith(f"{choice}.") for choice in changed_choices)
+    }
+    try:
+        changed = tree.configuration(tree.point({**unchanged, **level_by_key}))
+    except ValueError as wanted:
+        changes = ", ".join(f"{key}={level}" for key, level in level_by_key.items())
+        raise ConfigError("train-set", f"--set {changes}: give {wanted}") from None
+    for key in level_by_key:
+        if key not in changed:
+            raise ConfigError(
+                "train-set",
+                f"--set {key}: not a variable of the network then, which has {', '.join(changed)}",
+            )
+    return changed

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fovnet.acts.run import Run
 from fovnet.acts.search import conclude_search
+from fovnet.net.cost.layered import layered_costs_of
 from fovnet.net.jobs.trials import forget_recorded, train_slot
 from fovnet.search.jobs import steps
 from fovnet.search.search import AnySearch
@@ -27,7 +28,8 @@ def begin_search(run: Run) -> tuple[AnySearch, Path]:
 def propose_slot(run: Run, slot: int) -> Proposal | str:
     """What a slot trains, from the slots that it must have seen; or the sentence with which the
     search ends before it."""
-    return steps.propose(run.jobs_journal, slot, run.settings.search.stop_below_regret)
+    stop_below_regret = run.settings.search.stop_below_regret
+    return steps.propose(run.jobs_journal, slot, stop_below_regret, layered_costs_of)
 
 
 def train_slot_of_run(run: Run, slot: int) -> Trial:

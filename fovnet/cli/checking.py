@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from fovnet.acts.pricing import count_fitting
+from fovnet.acts.pricing import count_fitting, price_tree
 from fovnet.acts.search_prior import read_search_prior
 from fovnet.acts.search_space import search_space, search_tree, start_configuration
 from fovnet.acts.settings import read_settings, refuse_unwritable_results
@@ -106,7 +106,14 @@ def _tree_in_words(settings: Settings) -> str:
         return ""
     tree = search_tree(settings)
     start = tree.configuration(tree.start_point)
-    return f"{tree.size_in_words}; start: {len(start)} active"
+    prices = price_tree(settings)
+    verdict = "fits"
+    if prices.start_fault is not None:
+        verdict = f"does not fit ({prices.start_fault.sentence})"
+    return (
+        f"{tree.size_in_words}; start: {len(start)} active, {prices.start_cost.weight_count:,.0f} weights, "
+        f"{verdict}; {prices.fitting_share:.2f} of {prices.sample_count:,} draws fit"
+    )
 
 
 def _collection_faults(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fovnet.acts.pricing import price_search
+from fovnet.acts.pricing import price_search, price_tree
 from fovnet.acts.search_space import start_configuration
 from fovnet.acts.settings import read_settings
 from fovnet.cli.options import ConfigFile, file_out
 from fovnet.cli.screen import empty_table, out, show_table
 from fovnet.config.models import Settings
+from fovnet.errors import ConfigError
 from fovnet.net.cost.prices import (
     Prices,
     cost_quantiles,
@@ -20,6 +22,7 @@ from fovnet.net.cost.prices import (
     predict_search_seconds,
     price_table,
 )
+from fovnet.net.cost.tree_prices import TreePrices
 from fovnet.records import read_columns, write_tsv
 from fovnet.report.content.wording import duration
 
@@ -42,14 +45,20 @@ def cost(
     ] = None,
 ) -> None:
     """Predict the cost of every configuration of the space before any is trained: weights, operations,
-    memory, seconds."""
+    memory, seconds.
+
+    Of a tree, the costs of its start and of a sample."""
     settings = read_settings(config)
+    if settings.search.has_tree:
+        _refuse_table_of_tree(out_file)
+        _show_tree_prices(price_tree(settings))
+        return
     prices = price_search(settings)
     if out_file is not None:
         write_tsv(out_file, *price_table(prices))
     _show_limits(prices, settings)
     prices.refuse_where_nothing_fits()
-    _show_quantiles(prices)
+    _show_quantiles(cost_quantiles(prices))
     _show_start(prices, settings)
     trials = settings.search.trials
     workers = settings.search.workers
@@ -59,6 +68,33 @@ def cost(
     )
     if out_file is not None:
         out.print(f"{out_file}")
+
+
+def _refuse_table_of_tree(out_file: Path | None) -> None:
+    """Raise ConfigError ("cost-tree") for a table of the rows of a tree."""
+    if out_file is not None:
+        raise ConfigError(
+            "cost-tree", f"--out {out_file}: a tree has no table of rows to write; leave it out"
+        )
+
+
+def _show_tree_prices(prices: TreePrices) -> None:
+    """Prints what the start of a tree costs, how many points of a sample fit, and what those cost."""
+    verdict = ""
+    if prices.start_fault is not None:
+        verdict = f"; it does not fit: {prices.start_fault.sentence}"
+    cost = prices.start_cost
+    out.print(
+        f"The start: {cost.weight_count:,.0f} weights, {cost.forward_flop / 2e6:,.3g} million multiply-adds per "
+        f"slice, {prices.start_memory / 1e6:,.0f} MB, {duration(prices.start_seconds)}{verdict}."
+    )
+    refused = "".join(
+        f", {count / prices.sample_count:.2f} do not for {reason}"
+        for reason, count in prices.count_by_reason.items()
+    )
+    out.print(f"{prices.fitting_share:.2f} of {prices.sample_count:,} draws fit{refused}.")
+    if len(prices.seconds):
+        _show_quantiles(prices.quantiles)
 
 
 def _show_limits(prices: Prices, settings: Settings) -> None:
@@ -75,12 +111,12 @@ def _show_limits(prices: Prices, settings: Settings) -> None:
     )
 
 
-def _show_quantiles(prices: Prices) -> None:
+def _show_quantiles(quantiles_by_name: Mapping[str, Sequence[float]]) -> None:
     """Prints the quantiles of each cost, of the configurations that fit."""
     quantile_table = empty_table(
         "of those that fit", "", "least", "a quarter", "half", "three quarters", "most"
     )
-    for cost_name, quantiles in cost_quantiles(prices).items():
+    for cost_name, quantiles in quantiles_by_name.items():
         quantile_table.add_row(cost_name, *map(_number_text, quantiles))
     show_table(quantile_table)
 

@@ -13,6 +13,7 @@ from fovnet.acts.finished_search import read_finished_search
 from fovnet.acts.run import Run, read_run
 from fovnet.cli.options import ConfigFile, PathArgument
 from fovnet.cli.screen import out, score_text
+from fovnet.net.cost.layered import layered_costs_of
 from fovnet.results import Results
 from fovnet.search.journal import replay
 from fovnet.search.trial import Trial, latest_trials, proposal_to_facts
@@ -76,7 +77,7 @@ def propose(
     journal = run
     if (Results(run).search / "current.json").exists():
         journal, _ = read_finished_search(Results(run))
-    out.print_json(json.dumps(proposal_to_facts(replay(journal, slot))))
+    out.print_json(json.dumps(proposal_to_facts(replay(journal, slot, layered_costs_of))))
 
 
 def show_trials(run: Run, trials: list[Trial]) -> None:

@@ -223,18 +223,22 @@ def test_networks_to_begin_with_have_no_place_in_a_tree() -> None:
         parse(raw, "mine.yaml")
 
 
-def test_a_tree_is_checked_with_its_start_and_not_yet_searched(tmp_path: Path) -> None:
+def test_a_tree_is_checked_with_its_start(tmp_path: Path) -> None:
+    """Three copies of two variables, a rate and a batch; the start is midway, two convolutions."""
     config = tmp_path / "mine.yaml"
-    raw = {
+    conv = {"repeat": {"low": 1, "high": 3}, "each": {"channels": WHOLE, "kernel": WHOLE}}
+    space = {"conv": conv, "rate": {"real": {"low": 0.01, "high": 1}}, "batch": [8, 16]}
+    raw: dict[str, Any] = {
         "results": str(tmp_path / "out"),
         "phantom": {"subjects": 8},
-        "search": {"method": "random", "space": {"conv": CONV, "rate": REAL}},
+        "search": {"method": "random", "space": space},
     }
     config.write_text(yaml.safe_dump(raw, sort_keys=False))
     done = CliRunner().invoke(app, ["check", "--config", str(config)])
     assert done.exit_code == 0
-    assert "valid.  tree of 10 variables, 10 at most active; start: 7 active" in done.output
-    raw["search"]["start"] = {"conv": [1, 9]}
+    assert "valid.  tree of 9 variables, 9 at most active; start: 7 active" in done.output
+    assert "fits; 1.00 of 10,000 draws fit" in done.output
+    raw["search"]["start"] = {"conv": [{"kernel": 1}, {"kernel": 9}]}
     config.write_text(yaml.safe_dump(raw, sort_keys=False))
     done = CliRunner().invoke(app, ["check", "--config", str(config)])
     assert "search.start: conv.2.kernel = 9; give a whole number from 1 to 7" in str(done.exception)
