@@ -79,12 +79,17 @@ class ModelFolder:
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """The contents of `ensemble.json`.  Raises ModelError ("model-missing") if there is none
-        that can be read."""
+        """The contents of `ensemble.json`.  Raises ModelError "model-missing" if there is none, and
+        "model-damaged" if it cannot be read."""
         try:
             return read_facts(self.path, FACTS_FILE_NAME)
-        except (OSError, ValueError):
-            reason = why_no_folder(self.path) or f"no readable {FACTS_FILE_NAME} in it"
+        except (OSError, ValueError) as fault:
+            facts_path = self.path / FACTS_FILE_NAME
+            if facts_path.is_file():
+                raise ModelError(
+                    "model-damaged", f"{facts_path}: cannot be read ({fault}); {COPY_AGAIN}"
+                ) from fault
+            reason = why_no_folder(self.path) or f"no {FACTS_FILE_NAME} in it"
             raise ModelError(
                 "model-missing",
                 f"{self.path}: {reason}; give the folder `ensemble` that a run of the workflow or "

@@ -113,7 +113,7 @@ def refuse_altered(folder: Path, sums_read: Mapping[str, str]) -> None:
         SUM_LINE.fullmatch(line) for line in path.read_text(encoding="utf-8").splitlines()
     ]
     sums_listed = {line[2]: line[1] for line in line_matches if line}
-    if not all(line_matches) or len(sums_listed) < len(line_matches):
+    if not line_matches or not all(line_matches) or len(sums_listed) < len(line_matches):
         expected = "lines of a checksum and a name, as written by sha256sum"
         raise ModelError("model-altered", f"{path}: not {expected}; {COPY_AGAIN}")
     for name in sorted(sums_read.keys() - sums_listed.keys()):

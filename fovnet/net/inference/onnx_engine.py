@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,6 @@ IMAGES = "images"
 PROBABILITIES = "probabilities"
 FEATURES = "features"
 GRAPH_FACTS_KEY = "fovnet"  # of the graph's metadata
-WRITE_AGAIN = "write it again (fovnet export graph MODEL), or use the engine torch"
 
 
 class OnnxEngine:
@@ -57,7 +57,7 @@ class OnnxEngine:
             max(net.first_layer_numbers for net in architectures)
         )
         if not path.exists():
-            raise ModelError("graph-missing", f"{path}: no such file; {WRITE_AGAIN}")
+            raise ModelError("graph-missing", f"{path}: no such file; {_write_again(path)}")
         runtime = _import_runtime()
         self.version = str(runtime.__version__)
         self._session = _open_session(runtime, path)
@@ -65,7 +65,7 @@ class OnnxEngine:
         if graph_facts.get("weights") != dict(checksum_by_weights):
             raise ModelError(
                 "graph-of-others",
-                f"{path}: was made of other weights than those beside it; {WRITE_AGAIN}",
+                f"{path}: was made of other weights than those beside it; {_write_again(path)}",
             )
         self._refuse_difference(path, graph_facts, architectures[0].channel_count)
 
@@ -160,4 +160,9 @@ def _read_facts(session: Any, path: Path) -> dict[str, Any]:
 
 
 def _unusable_error(path: Path, reason: str) -> ModelError:
-    return ModelError("graph-unusable", f"{path}: {reason}; {WRITE_AGAIN}")
+    return ModelError("graph-unusable", f"{path}: {reason}; {_write_again(path)}")
+
+
+def _write_again(path: Path) -> str:
+    """What to try where a graph cannot be used."""
+    return f"write it again: fovnet export graph {shlex.quote(str(path.parent))}; or use the engine torch"
