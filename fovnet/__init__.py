@@ -35,7 +35,7 @@ def load(
     device  auto, cpu or cuda
     engine  auto (the fastest that is installed), torch or onnx; the answers are the same
     Raises fovnet.errors.ModelError where the folder is no ensemble, or the package came without
-    one, or the engine is not installed.
+    one, or the engine is not installed or needs a graph that the model lacks.
     """
     from fovnet.decision.model import load_model  # scipy
 

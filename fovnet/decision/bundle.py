@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,9 +24,9 @@ from fovnet._version import __version__
 from fovnet.decision import novelty, orientation
 from fovnet.decision.answer import SPANS_TABLE_COLUMNS, SPANS_TABLE_NAME
 from fovnet.decision.ensemble import Ensemble, load_ensemble
-from fovnet.decision.folder import FACTS_FILE_NAME, GRAPH_FILE_NAME, RULE_FILE_NAME, ModelFolder
+from fovnet.decision.folder import FACTS_FILE_NAME, RULE_FILE_NAME, ModelFolder
 from fovnet.decision.model import Model
-from fovnet.decision.networks import load_members
+from fovnet.decision.networks import load_members, write_graph_part
 from fovnet.decision.parts import write_sums
 from fovnet.errors import ModelError
 from fovnet.own_files import find_path_answered_before, is_our_table, refuse_foreign
@@ -95,7 +96,6 @@ def write_bundle(model: Path, folder: Path) -> Path:
     ensemble = load_ensemble(model, "cpu")
     part_names = [
         FACTS_FILE_NAME,
-        GRAPH_FILE_NAME,
         RULE_FILE_NAME,
         novelty.NOVELTY_FILE_NAME,
         orientation.ORIENTATION_FILE_NAME,
@@ -108,6 +108,8 @@ def write_bundle(model: Path, folder: Path) -> Path:
     for stale_path in models_folder.iterdir():
         if stale_path.name not in present_names and stale_path.is_file():
             stale_path.unlink()
+    with suppress(ModelError):  # networks without a graph are computed by torch
+        present_names.append(write_graph_part(models_folder).name)
     write_sums(models_folder, present_names)
     _write_plain_json(
         folder / "configs" / "metadata.json",

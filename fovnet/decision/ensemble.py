@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fovnet.decision import dark_slices, novelty, orientation
 from fovnet.decision.chain.margins import find_air
-from fovnet.decision.folder import FACTS_FILE_NAME, GRAPH_FILE_NAME, RULE_FILE_NAME, ModelFolder
+from fovnet.decision.folder import FACTS_FILE_NAME, RULE_FILE_NAME, ModelFolder
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.networks import load_engine, refuse_unusable_choice
 from fovnet.decision.novelty import REFERENCE_SLICES, NoveltyReference, fit_reference
@@ -276,12 +276,7 @@ def _load_parts(model_folder: ModelFolder, engine: Engine, rule: Rule | None) ->
         novelty.NOVELTY_FILE_NAME,
         orientation.ORIENTATION_FILE_NAME,
     )
-    refuse_altered(
-        model_folder.path,
-        checksum_by_part
-        | dict(model_folder.networks)
-        | _checksums_of_parts(model_folder, GRAPH_FILE_NAME),
-    )
+    refuse_altered(model_folder.path, checksum_by_part | dict(model_folder.networks))
     return Ensemble(
         vocabulary=vocabulary,
         slicing_settings=model_folder.facts["prepare"],

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from fovnet.decision.folder import GRAPH_FILE_NAME, ModelFolder
-from fovnet.decision.parts import add_sum, checked_part_path
+from fovnet.decision.parts import SUMS_FILE_NAME, add_sum, checked_part_path, is_listed
 from fovnet.errors import ConfigError, ModelError
 from fovnet.net.device import CPU, choose_device, settle_device
 from fovnet.net.family.facts import load_facts, read_architecture
 from fovnet.net.inference.engines import ONNX, TORCH, Engine, refuse_unknown_engine
-from fovnet.net.inference.onnx_engine import OnnxEngine
+from fovnet.net.inference.onnx_engine import OnnxEngine, advise_to_write_again
 
 if TYPE_CHECKING:
     from torch import nn
@@ -27,6 +27,7 @@ FAULTS_OF_GRAPHS = (
     "graph-missing",
     "graph-unusable",
     "graph-of-others",
+    "graph-unlisted",
     "engine-missing",
     "engine-failed",
     "engine-differs",
@@ -73,10 +74,17 @@ def load_engine(model_folder: ModelFolder, device: str, engine_name: str) -> Cho
 
 
 def load_torch_engine(model_folder: ModelFolder, device: str = CPU) -> TorchEngine:
-    """The networks of a folder in the engine torch.  Raises as `load_members`, and ConfigError as
-    `choose_device`."""
-    from fovnet.net.inference.torch_engine import TorchEngine
-
+    """The networks of a folder in the engine torch.  Raises as `load_members`, ConfigError as
+    `choose_device`, and ModelError "engine-missing" where torch cannot be imported."""
+    try:
+        from fovnet.net.inference.torch_engine import TorchEngine
+    # OSError: it is installed, and a library it needs is not
+    except (ImportError, OSError) as fault:
+        raise ModelError(
+            "engine-missing",
+            f"engine {TORCH}: the package torch cannot be used here ({fault}); pip install torch, or use "
+            f"a model that has {GRAPH_FILE_NAME}",
+        ) from fault
     return TorchEngine(load_members(model_folder, device), choose_device(device))
 
 
@@ -108,9 +116,16 @@ def write_graph_part(folder: Path) -> Path:
 
 def _load_onnx_engine(model_folder: ModelFolder) -> OnnxEngine:
     """The networks of a folder by their graph.  Raises as `OnnxEngine` and
-    `ModelFolder.weight_files`."""
+    `ModelFolder.weight_files`, and "graph-unlisted" for one that SHA256SUMS does not name, as one
+    that `write_graph_part` was writing when it was killed."""
+    path = checked_part_path(model_folder.path, GRAPH_FILE_NAME)
+    if path.exists() and not is_listed(model_folder.path, GRAPH_FILE_NAME):
+        raise ModelError(
+            "graph-unlisted",
+            f"{path}: not listed in {SUMS_FILE_NAME}; {advise_to_write_again(path)}",
+        )
     return OnnxEngine(
-        checked_part_path(model_folder.path, GRAPH_FILE_NAME),
+        path,
         [read_architecture(path, load_facts(path)) for path in model_folder.weight_files],
-        dict(model_folder.networks),
+        [network.sha256 for network in model_folder.networks],
     )

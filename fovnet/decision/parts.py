@@ -92,10 +92,20 @@ def add_sum(folder: Path, name: str) -> None:
     if not path.exists():
         return
     lines = path.read_text(encoding="utf-8").splitlines()
-    lines = [line for line in lines if not line.endswith((f"  {name}", f" *{name}"))]
+    lines = [line for line in lines if line[SUM_CHARACTERS:] != name]
     lines.append(f"{checksum(folder / name)}  {name}")
     lines.sort(key=lambda line: line[SUM_CHARACTERS:])
     write_text(path, "".join(f"{line}\n" for line in lines))
+
+
+def is_listed(folder: Path, name: str) -> bool:
+    """Whether `folder/SHA256SUMS` has a line for a file; also if there is no SHA256SUMS, which then
+    vouches for nothing."""
+    path = checked_part_path(folder, SUMS_FILE_NAME)
+    if not path.exists():
+        return True
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return any(line[SUM_CHARACTERS:] == name for line in lines)
 
 
 def refuse_altered(folder: Path, sums_read: Mapping[str, str]) -> None:

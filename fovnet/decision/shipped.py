@@ -13,6 +13,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from fovnet.config.files import load_settings, write_settings
 from fovnet.decision import novelty, orientation
 from fovnet.decision.ensemble import load_ensemble
 from fovnet.decision.folder import FACTS_FILE_NAME, GRAPH_FILE_NAME, RULE_FILE_NAME, ModelFolder
+from fovnet.decision.networks import write_graph_part
 from fovnet.decision.parts import SUMS_FILE_NAME, write_sums
 from fovnet.errors import ModelError
 from fovnet.net.inference.engines import AUTO
@@ -94,11 +96,8 @@ def _write_draft(results: Results, draft: Path) -> None:
     facts = ModelFolder(results.ensemble).facts
     tuning_facts = _tuning_facts(results.ensemble / RULE_FILE_NAME)
     paths = [results.ensemble / novelty.NOVELTY_FILE_NAME, results.folder / MODEL_CARD_FILE]
-    paths += [
-        results.ensemble / part_name
-        for part_name in OPTIONAL_PARTS
-        if (results.ensemble / part_name).exists()
-    ]
+    if (results.ensemble / orientation.ORIENTATION_FILE_NAME).exists():
+        paths.append(results.ensemble / orientation.ORIENTATION_FILE_NAME)
     paths += [results.ensemble / member["weights"] for member in facts["members"]]
     for path in paths:
         if not path.is_file():
@@ -115,6 +114,8 @@ def _write_draft(results: Results, draft: Path) -> None:
         "results": Path(settings.results).name,
     }
     write_settings(draft / CONFIG_FILE, settings.model_copy(update=anonymous_settings))
+    with suppress(ModelError):  # networks without a graph are computed by torch
+        write_graph_part(draft)
     write_sums(draft, [path.name for path in draft.iterdir()])
 
 

@@ -463,7 +463,8 @@ class TestSums:
         for line in lines:
             (folder / SUMS_FILE_NAME).write_text("".join(other for other in lines if other != line))
             code = refused(folder)
-            assert code == "model-altered" or "weighing" in line
+            # torch does without the graph, and the weighing is told alone
+            assert code == "model-altered" or "weighing" in line or "networks.onnx" in line
 
     def test_a_rule_saved_anew_is_not_held_against_the_sums_of_the_one_before(
         self, folder: Path

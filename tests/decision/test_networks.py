@@ -74,6 +74,26 @@ def test_where_torch_is_not_installed_the_reason_is_the_graphs(
     assert refused.value.code == "graph-missing"
 
 
+def test_a_graph_that_no_checksum_vouches_for_is_not_used(
+    model: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As one that was being written when the command was killed."""
+    subprocess.run("sha256sum [!n]* > SHA256SUMS", shell=True, cwd=model, check=True)
+    subprocess.run("sha256sum novelty.npz >> SHA256SUMS", shell=True, cwd=model, check=True)
+    assert load_ensemble(model, engine="auto", device="cpu").engine.name == "torch"
+    assert "not listed" in caplog.text and f"fovnet export graph {model}" in caplog.text
+
+
+def test_where_torch_cannot_be_imported_that_is_said(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # an import of it now fails as if it were not installed
+    monkeypatch.setitem(sys.modules, "fovnet.net.inference.torch_engine", None)
+    with pytest.raises(ModelError, match="pip install torch") as refused:
+        load_ensemble(model, engine="torch", device="cpu")
+    assert refused.value.code == "engine-missing"
+
+
 def test_a_graph_that_was_changed_is_refused_as_any_part_is(model: Path) -> None:
     subprocess.run("sha256sum * > SHA256SUMS", shell=True, cwd=model, check=True)
     load_ensemble(model, engine="auto", device="cpu")

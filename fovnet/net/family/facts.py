@@ -35,8 +35,9 @@ class StoredTensor(NamedTuple):
     byte_count: int
 
 
-def locate_tensors(path: Path) -> dict[str, StoredTensor]:
-    """Where each tensor of a safetensors file lies, by name.  Of a file that `load_facts` can read.
+def locate_tensors(path: Path, folder: Path) -> dict[str, StoredTensor]:
+    """Where each tensor of a safetensors file lies, by name; the file's name is that from `folder`.
+    Of a file that `load_facts` can read.
 
     Source: the format's description, https://huggingface.co/docs/safetensors: the header's length
     in 8 bytes, the header as JSON, the tensors.
@@ -50,7 +51,7 @@ def locate_tensors(path: Path) -> dict[str, StoredTensor]:
             continue
         start, end = entry["data_offsets"]
         tensors[name] = StoredTensor(
-            file_name=path.name,
+            file_name=path.relative_to(folder).as_posix(),
             type_name=entry["dtype"],
             shape=tuple(entry["shape"]),
             offset=8 + header_bytes + start,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,21 +123,48 @@ def resample_in_millimetres(slices: Images, sides_mm: NDArray[np.float32]) -> Im
         if frame_ratio > LARGEST_UNHALVED_RATIO:
             slice_count, height, width = sources.shape
             sources = sources.reshape(slice_count, height // 2, 2, width // 2, 2).mean(axis=(2, 4))
-        weights = bilinear_weights(slices.shape[-1], sources.shape[-1], float(frame_ratio))
-        resampled[has_side] = weights @ sources @ weights.T
+        samples = bilinear_samples(slices.shape[-1], sources.shape[-1], float(frame_ratio))
+        resampled[has_side] = _interpolate_last_axis(
+            _interpolate_last_axis(sources, samples).swapaxes(1, 2), samples
+        ).swapaxes(1, 2)
     return resampled
 
 
-def bilinear_weights(target_count: int, source_count: int, frame_ratio: float) -> Images:
-    """(target_count, source_count) weights of a bilinear interpolation along one axis.
+class Samples(NamedTuple):
+    """Where pixels of a target are read along one axis of a source: (t,) the pixel before and the
+    one after, and the weight of each; 0 for what lies outside."""
+
+    before: NDArray[np.int64]
+    after: NDArray[np.int64]
+    weight_before: Images
+    weight_after: Images
+
+
+def bilinear_samples(target_count: int, source_count: int, frame_ratio: float) -> Samples:
+    """The samples of a bilinear interpolation along one axis.
 
     Pixel centres u of the target, in [-1, 1], are read at frame_ratio * u in the source's own
     [-1, 1]; what lies outside counts as black.
     """
     target_centres = (2 * np.arange(target_count) + 1) / target_count - 1
     source_positions = ((target_centres * frame_ratio + 1) * source_count - 1) / 2
-    distances = np.abs(source_positions[:, None] - np.arange(source_count))
-    return np.maximum(0.0, 1.0 - distances).astype(np.float32)
+    before = np.floor(source_positions).astype(np.int64)
+    weight_after = source_positions - before
+    is_inside_before = (before >= 0) & (before < source_count)
+    is_inside_after = (before >= -1) & (before < source_count - 1)
+    return Samples(
+        before=before.clip(0, source_count - 1),
+        after=(before + 1).clip(0, source_count - 1),
+        weight_before=((1 - weight_after) * is_inside_before).astype(np.float32),
+        weight_after=(weight_after * is_inside_after).astype(np.float32),
+    )
+
+
+def _interpolate_last_axis(images: Images, samples: Samples) -> Images:
+    """Images (n, h, w) to (n, h, t).  Without linear algebra, whose libraries would use threads of
+    their own in each of the threads that prepare images."""
+    before = images[..., samples.before] * samples.weight_before
+    return before + images[..., samples.after] * samples.weight_after
 
 
 def cut_sections_about(sections: Sections, part: slice) -> Images:

@@ -107,7 +107,7 @@ class GraphDrawing:
 def write_graph(path: Path, networks: Sequence[nn.Module], weight_files: Sequence[Path]) -> Path:
     """`path`, the graph of networks whose weights lie in files beside it; replaced atomically.
 
-    It records the SHA-256 of these files, and what torch gives on the probe's images.  Raises
+    It records the SHA-256 of these files, in the networks' order, and what torch gives on the probe's images.  Raises
     ModelError as `build_graph`.
     """
     stored = {
@@ -115,14 +115,14 @@ def write_graph(path: Path, networks: Sequence[nn.Module], weight_files: Sequenc
         for member_index, (network, weight_file) in enumerate(
             zip(networks, weight_files, strict=True)
         )
-        for name, tensor in _stored_tensors(network, weight_file).items()
+        for name, tensor in _stored_tensors(network, weight_file, path.parent).items()
     }
     graph = build_graph(networks, stored)
     images = torch.from_numpy(make_probe_images(_channel_count(networks)))
     with torch.inference_mode():
         probe = Probe(*compute_image_outputs(networks, images))
     graph_facts = {
-        "weights": {weight_file.name: checksum(weight_file) for weight_file in weight_files},
+        "weights": [checksum(weight_file) for weight_file in weight_files],
         "probe": probe.to_json(),
     }
     graph.metadata_props.add(key=GRAPH_FACTS_KEY, value=json.dumps(graph_facts))
@@ -130,11 +130,11 @@ def write_graph(path: Path, networks: Sequence[nn.Module], weight_files: Sequenc
     return replace_with(path, lambda file: file.write(content))
 
 
-def _stored_tensors(network: nn.Module, weight_file: Path) -> dict[str, StoredTensor]:
-    """The float tensors of a network that are as they lie in its file; those of a network that sees
-    the slice alone are not all."""
+def _stored_tensors(network: nn.Module, weight_file: Path, folder: Path) -> dict[str, StoredTensor]:
+    """The float tensors of a network that are as they lie in its file, which is named from
+    `folder`; those of a network that sees the slice alone are not all."""
     tensors_in_file, _ = load_tensors(weight_file)
-    locations = locate_tensors(weight_file)
+    locations = locate_tensors(weight_file, folder)
     return {
         name: locations[name]
         for name, values in network.state_dict().items()

@@ -35,8 +35,8 @@ GRAPH_FACTS_KEY = "fovnet"  # of the graph's metadata
 class OnnxEngine:
     """The networks of a graph file that `fovnet.net.inference.graph.write_graph` wrote.
 
-    architectures         of the networks, in their order
-    checksum_by_weights   {file name: SHA-256} of the weights that the graph must be of
+    architectures  of the networks, in their order
+    checksums      the SHA-256 of each network's weights that the graph must be of, in this order
     Raises ModelError: "graph-missing" without the file, "engine-missing" without the runtime,
     "graph-unusable" if the runtime cannot load it, as one that is damaged or of a newer opset,
     "graph-of-others" if it was made of other weights, and "engine-differs" if it does not give what
@@ -49,7 +49,7 @@ class OnnxEngine:
         self,
         path: Path,
         architectures: Sequence[NetworkShape],
-        checksum_by_weights: Mapping[str, str],
+        checksums: Sequence[str],
     ) -> None:
         self.input_kinds = common_input_kinds([net.inputs for net in architectures])
         self.member_count = len(architectures)
@@ -57,15 +57,18 @@ class OnnxEngine:
             max(net.first_layer_numbers for net in architectures)
         )
         if not path.exists():
-            raise ModelError("graph-missing", f"{path}: no such file; {_write_again(path)}")
+            raise ModelError(
+                "graph-missing", f"{path}: no such file; {advise_to_write_again(path)}"
+            )
         runtime = _import_runtime()
         self.version = str(runtime.__version__)
         self._session = _open_session(runtime, path)
         graph_facts = _read_facts(self._session, path)
-        if graph_facts.get("weights") != dict(checksum_by_weights):
+        if graph_facts.get("weights") != list(checksums):
             raise ModelError(
                 "graph-of-others",
-                f"{path}: was made of other weights than those beside it; {_write_again(path)}",
+                f"{path}: was made of other networks than those of the model, or in another order; "
+                f"{advise_to_write_again(path)}",
             )
         self._refuse_difference(path, graph_facts, architectures[0].channel_count)
 
@@ -141,7 +144,7 @@ def _open_session(runtime: Any, path: Path) -> Any:
     options = runtime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    options.log_severity_level = 3
+    options.log_severity_level = 4  # its errors are told as ours, not by a line of its own
     try:
         return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as fault:  # a runtime has its own kinds of errors
@@ -160,9 +163,9 @@ def _read_facts(session: Any, path: Path) -> dict[str, Any]:
 
 
 def _unusable_error(path: Path, reason: str) -> ModelError:
-    return ModelError("graph-unusable", f"{path}: {reason}; {_write_again(path)}")
+    return ModelError("graph-unusable", f"{path}: {reason}; {advise_to_write_again(path)}")
 
 
-def _write_again(path: Path) -> str:
+def advise_to_write_again(path: Path) -> str:
     """What to try where a graph cannot be used."""
     return f"write it again: fovnet export graph {shlex.quote(str(path.parent))}; or use the engine torch"

@@ -47,7 +47,11 @@ class Probe:
     @classmethod
     def from_json(cls, arrays: Mapping[str, Mapping[str, object]]) -> Probe:
         """The inverse of `to_json`.  Raises KeyError, TypeError or ValueError for anything else."""
-        return cls(_decode(arrays["probabilities"]), _decode(arrays["features"]))
+        probabilities = _decode(arrays["probabilities"])
+        features = _decode(arrays["features"])
+        if probabilities.ndim != 3 or features.ndim != 2 or not features.size:
+            raise ValueError(f"shapes {probabilities.shape} and {features.shape}")
+        return cls(probabilities, features)
 
     def refuse_difference(self, outputs: Outputs, engine: str) -> None:
         """Raise ModelError "engine-differs" unless an engine's outputs on the probe's images are

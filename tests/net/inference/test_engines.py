@@ -81,7 +81,7 @@ def write_graph_of(weight_files: Sequence[Path]) -> Path:
 def open_onnx_engine(
     path: Path, weight_files: Sequence[Path], shapes: Sequence[Architecture]
 ) -> OnnxEngine:
-    return OnnxEngine(path, shapes, {file.name: checksum(file) for file in weight_files})
+    return OnnxEngine(path, shapes, [checksum(file) for file in weight_files])
 
 
 def make_engines(
@@ -220,10 +220,13 @@ def damage_of_graph(path: Path, damage: str) -> None:
             graph.opset_import[0].version = 999
         elif damage == "no facts":
             del graph.metadata_props[:]
-        elif damage == "no probe":
-            graph.metadata_props[0].value = json.dumps(
-                {"weights": json.loads(graph.metadata_props[0].value)["weights"]}
-            )
+        else:
+            graph_facts = json.loads(graph.metadata_props[0].value)
+            del graph_facts["probe"]
+            if damage == "empty probe":
+                no_numbers = {"shape": [0], "float32": ""}
+                graph_facts["probe"] = {"probabilities": no_numbers, "features": no_numbers}
+            graph.metadata_props[0].value = json.dumps(graph_facts)
         path.write_bytes(graph.SerializeToString())
 
 
@@ -237,6 +240,7 @@ def damage_of_graph(path: Path, damage: str) -> None:
         ("newer opset", "graph-unusable"),
         ("no facts", "graph-unusable"),
         ("no probe", "graph-unusable"),
+        ("empty probe", "graph-unusable"),
     ],
 )
 def test_a_graph_that_cannot_be_used_is_a_sentence(damage: str, code: str, tmp_path: Path) -> None:
@@ -253,9 +257,27 @@ def test_a_graph_of_other_weights_is_not_used(tmp_path: Path) -> None:
     path = write_graph_of(weight_files)
     tensors, facts = load_tensors(weight_files[0])
     save_tensors(weight_files[0], {**tensors, "classes.bias": tensors["classes.bias"] + 1}, facts)
-    with pytest.raises(ModelError, match="other weights") as refused:
+    with pytest.raises(ModelError, match="other networks") as refused:
         open_onnx_engine(path, weight_files, SMALL)
     assert refused.value.code == "graph-of-others"
+
+
+def test_a_graph_of_the_same_networks_in_another_order_is_not_used(tmp_path: Path) -> None:
+    """Members have weights of their own in the mean."""
+    weight_files = write_networks(tmp_path, SMALL)
+    path = write_graph_of(weight_files)
+    with pytest.raises(ModelError, match="another order"):
+        open_onnx_engine(path, weight_files[::-1], SMALL[::-1])
+    with pytest.raises(ModelError, match="other networks"):
+        open_onnx_engine(path, [weight_files[0], weight_files[0]], [SMALL[0], SMALL[0]])
+
+
+def test_weights_may_lie_in_a_folder_below_the_graphs(tmp_path: Path) -> None:
+    (tmp_path / "weights").mkdir()
+    weight_files = write_networks(tmp_path / "weights", SMALL)
+    networks = [load_network(weight_file, CPU)[0] for weight_file in weight_files]
+    path = write_graph(tmp_path / "networks.onnx", networks, weight_files)
+    assert open_onnx_engine(path, weight_files, SMALL).member_count == len(SMALL)
 
 
 def test_a_runtime_that_computes_something_else_is_not_used(tmp_path: Path) -> None:

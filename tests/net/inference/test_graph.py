@@ -269,7 +269,7 @@ def test_networks_of_both_families_are_one_graph_in_the_engine(tmp_path: Path) -
         engine = OnnxEngine(
             path,
             [read_architecture(file, load_facts(file)) for file in files],
-            {file.name: checksum(file) for file in files},
+            [checksum(file) for file in files],
         )
         given, features = engine.compute_outputs(pixels, np.arange(5))
         wanted, deviations = compute_member_outputs(networks, pixels, torch.device("cpu"))
