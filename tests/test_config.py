@@ -167,10 +167,15 @@ def test_a_folder_a_volume_and_nothing_are_no_configuration_and_said_to_be_what_
 ) -> None:
     (tmp_path / "volume.nii.gz").write_bytes(b"\x1f\x8b\x08\x00")
     (tmp_path / "empty.yaml").touch()
+    for content, kind in (("a text", "text"), ("- 1", "list"), ("1.5", "number")):
+        (tmp_path / f"{kind}.yaml").write_text(content)
     for name, seen in (
         (".", "Is a directory"),
         ("volume.nii.gz", "is not text"),
         ("empty.yaml", "is empty"),
+        ("text.yaml", "holds a text; it must have 'key: value' lines"),
+        ("list.yaml", "holds a list;"),
+        ("number.yaml", "holds a number;"),
     ):
         with pytest.raises(ConfigError, match="is an example to start from") as caught:
             load_settings(tmp_path / name)

@@ -198,7 +198,7 @@ def read_yaml(
             path, "config-misread", "YAML reads these otherwise than they look", misread_numbers
         )
     if not isinstance(content, dict):
-        content_in_words = f"holds a {type(content).__name__}"
+        content_in_words = f"holds {_kind_in_words(content)}"
         if content is None:
             content_in_words = "is empty"
         raise ConfigError(
@@ -206,6 +206,19 @@ def read_yaml(
             f"{path}: {content_in_words}; it must have 'key: value' lines; {hint}",
         )
     return content
+
+
+def _kind_in_words(content: Any) -> str:
+    """The kind of a YAML value that is no mapping."""
+    if isinstance(content, bool):
+        return "true or false"
+    if isinstance(content, int | float):
+        return "a number"
+    if isinstance(content, str):
+        return "a text"
+    if isinstance(content, list):
+        return "a list"
+    return f"a {type(content).__name__}"
 
 
 def _refuse_expansion(yaml_path: Path, yaml_text: str) -> None:
