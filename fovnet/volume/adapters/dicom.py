@@ -42,7 +42,9 @@ def gather_dicom(
     Volumes of other formats are set aside.  Raises VolumeError if there is nothing to read.
     """
     gathering = Gathering()
-    discovery = find_volumes([tree], include, progress=progress)
+    discovery = find_volumes(
+        [tree], include, progress=progress, advice="give the top folder of a tree of DICOM files"
+    )
     volume_paths = {str(path) for path in discovery.volume_paths}
     rows_and_images: list[tuple[Mapping[str, Any], Frame]] = []
     for series_row in discovery.series_rows:

@@ -139,6 +139,7 @@ def find_volumes(
     *,
     show_ids: bool = False,
     progress: ProgressReport | None = None,
+    advice: str = "name the files themselves",
 ) -> Discovery:
     """The volumes to read: every file given by name, files in folders that look like volumes, and
     DICOM series; sorted within a folder.
@@ -146,6 +147,7 @@ def find_volumes(
     include   kinds of DICOM series to read although triage sets them aside (`triage.INCLUDABLE_KINDS`)
     progress  called after each DICOM header of a folder or an archive with (how many are done, how
               many there are)
+    advice    what to try, in a refusal of folders whose files are no volumes
     If several DICOM files of a folder are given, their whole series are read; a single one is read alone.
     Links to folders are not followed, since they may form a loop.  A folder without volumes that is not
     inside another given path is returned itself, to be refused by name: it may be the mount point of an
@@ -181,7 +183,7 @@ def find_volumes(
         elif path not in volume_paths and kind_by_path.keys().isdisjoint(path.parents):
             empty_folders.append(path)
     if not volume_paths:
-        raise _refusal_of_nothing(list(kind_by_path), passed_paths)
+        raise _refusal_of_nothing(list(kind_by_path), passed_paths, advice)
     return Discovery(
         sources=[
             inquiry.get_source(path) for path in _unique_paths([*volume_paths, *empty_folders])
@@ -258,7 +260,7 @@ class PassedOver:
         return paths_by_kind
 
 
-def _refusal_of_nothing(paths: Sequence[Path], passed: Iterable[Path]) -> VolumeError:
+def _refusal_of_nothing(paths: Sequence[Path], passed: Iterable[Path], advice: str) -> VolumeError:
     """The refusal of paths that have nothing to read: what there is, by kind, and one thing to try."""
     passed_over = PassedOver.of_paths(passed)
     files = passed_over.files
@@ -279,7 +281,9 @@ def _refusal_of_nothing(paths: Sequence[Path], passed: Iterable[Path]) -> Volume
         )
     if linked:
         hints.append(f"links to folders are not followed; name {linked[0]} itself")
-    hint = " ".join(hints) or "name the files themselves"
+    hint = " ".join(hints) or advice
+    if not (files or hints):
+        hint = "nothing is there; give a folder that holds volumes"
     return VolumeError(
         "volumes-none",
         f"{', '.join(map(str, paths))}: no file that looks like a volume "

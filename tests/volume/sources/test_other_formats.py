@@ -17,6 +17,7 @@ import pytest
 
 from fovnet.cli.predicting import show_skipped
 from fovnet.errors import VolumeError
+from fovnet.volume.adapters.dicom import gather_dicom
 from fovnet.volume.sources.discovery import find_volumes
 from fovnet.volume.sources.source import read
 
@@ -83,6 +84,12 @@ def test_a_file_that_is_called_so_and_is_none_is_no_lost_image(
     (tmp_path / name).write_bytes(content)
     with pytest.raises(VolumeError, match="name the files themselves"):
         find_volumes([tmp_path])
+
+
+def test_a_tree_without_dicom_is_told_that_a_tree_is_wanted(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no image")
+    with pytest.raises(VolumeError, match=r"1 \.txt; give the top folder of a tree of DICOM files"):
+        gather_dicom(tmp_path)
 
 
 @pytest.mark.parametrize("suffix", [".dcm.gz", ".DCM.GZ", ".ima.gz", ".gz"])
@@ -366,5 +373,7 @@ def test_what_programs_hide_is_not_told(tmp_path: Path, made, name: str, capsys)
 
 
 def test_an_empty_folder_names_nothing(tmp_path: Path) -> None:
-    with pytest.raises(VolumeError, match=r"\.zip\); name the files themselves"):
+    with pytest.raises(
+        VolumeError, match=r"\.zip\); nothing is there; give a folder that holds volumes"
+    ):
         find_volumes([tmp_path])
