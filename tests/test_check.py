@@ -94,6 +94,7 @@ def test_a_split_that_nobody_is_in_and_a_region_without_labels_are_foreseen(tmp_
     labels.write_text(labels.read_text() + "c\tspine\t0\t3\n")
     done = checked(tmp_path)
     assert done.exit_code == 0 and ": valid." in done.output
+    assert "too few to promise that at most 5 % of the slices" in " ".join(done.output.split())
 
 
 def test_a_region_between_others_that_nobody_labelled_is_named_all_the_same_and_said_to_be(

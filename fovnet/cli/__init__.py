@@ -189,7 +189,10 @@ def _show_wrong_usage(fault: Exception) -> None:
     message = getattr(fault, "format_message", fault.__str__)().rstrip(".")
     if not message.endswith("?"):
         message += ";"
-    _show_error(f"{command}: {message} `{command} --help` lists the options [usage]")
+    listed_things = "options"
+    if message.startswith("No such command"):
+        listed_things = "commands"
+    _show_error(f"{command}: {message} `{command} --help` lists the {listed_things} [usage]")
 
 
 def _show_error(sentence: str) -> None:

@@ -199,9 +199,9 @@ def _show_too_few_subjects(settings: Settings, collections: Mapping[str, Collect
     needed_count = fewest_subjects(stated_error, settings.decision.at_risk)
     if 0 < subject_count < needed_count:
         out.print(
-            f"{several(subject_count, 'validation subject')}: too few to promise that at most {stated_error:.3g} "
-            f"of the slices are wrong in sure answers ({needed_count} are needed); the bar will only keep the error "
-            "on these subjects within that"
+            f"{several(subject_count, 'validation subject')}: too few to promise that at most "
+            f"{100 * stated_error:.3g} % of the slices are wrong in sure answers ({needed_count} are needed); "
+            "the bar will only keep the error on these subjects within that"
         )
 
 

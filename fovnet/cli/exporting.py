@@ -51,6 +51,9 @@ EXPECTED_REASON_BY_CODE = {
 """Reasons that are frequent in an archive: only counted, because a sentence for each would hide the
 others."""
 
+IN_WORDS_BY_VERDICT = {"part": "some in common"}
+"""Verdicts of the table of headers whose name there says too little beside a count."""
+
 
 @export.command("sr")
 def export_sr(
@@ -150,8 +153,9 @@ def export_headers(
     if missing_sources:
         err.print(missing_sources[0])
     verdicts_in_words = ", ".join(
-        f"{count_by_verdict[verdict]} {verdict}"
+        f"{count_by_verdict[verdict]} {IN_WORDS_BY_VERDICT.get(verdict, verdict)}"
         for verdict in (*VERDICTS, "refused", "not from DICOM")
+        if count_by_verdict[verdict]
     )
     out.print(f"{verdicts_in_words}: {write_headers(comparisons, table, region_vocabulary)}")
     if missing_sources:

@@ -151,8 +151,11 @@ def _show_notes(desk: Desk, refused_volumes: int) -> None:
         err.print(f"{volumes_in_words}: the file is another than was labelled; label it again")
     guessed_count = sum(item.is_subject_guessed for item in desk.items)
     if guessed_count:
+        guess_in_words = "the subjects are guessed from their names"
+        if guessed_count == 1:
+            guess_in_words = "the subject is guessed from its name"
         err.print(
-            f"{several(guessed_count, 'volume')}: whose they are is guessed from their names; correct subject_id "
+            f"{several(guessed_count, 'volume')}: {guess_in_words}; correct subject_id "
             f"in {desk.out / 'volumes.tsv'} before a person is split between training and test"
         )
 

@@ -607,7 +607,7 @@ def test_the_truth_of_the_phantoms_reaches_the_pack(smoke: Path) -> None:
         ),
         (
             ["sliec"],
-            "fovnet: No such command 'sliec'. Did you mean 'slice'? `fovnet --help` lists the options "
+            "fovnet: No such command 'sliec'. Did you mean 'slice'? `fovnet --help` lists the commands "
             "[usage]",
         ),
         (
