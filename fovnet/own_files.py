@@ -3,7 +3,8 @@ other files have their names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 
 from fovnet.errors import ConfigError
@@ -74,6 +75,15 @@ def find_path_answered_before(folder: Path, volume_id: str) -> str:
         if not damaged_bytes or b'"fovnet"' in damaged_bytes:  # an answer damaged by a disk failure
             return ""
     raise _refusal_of_foreign(path)
+
+
+def count_other_answers(folder: Path, volume_ids: Container[str]) -> int:
+    """How many JSONs in a folder of answers are answers on other volumes than these."""
+    return sum(
+        f'"volume_id": {json.dumps(path.stem)}'.encode() in _opening(path) and is_our_json(path)
+        for path in folder.glob("*.json")
+        if path.stem not in volume_ids
+    )
 
 
 def refuse_foreign(path: Path, is_ours: Callable[[Path], bool]) -> None:

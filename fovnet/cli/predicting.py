@@ -35,7 +35,7 @@ from fovnet.decision.earlier_answers import read_earlier_rows
 from fovnet.decision.ensemble import Ensemble, load_ensemble
 from fovnet.decision.predict import predict_volumes
 from fovnet.machine.allocation import keep_freed_memory
-from fovnet.own_files import find_path_answered_before
+from fovnet.own_files import count_other_answers, find_path_answered_before
 from fovnet.records import BLANK_BY_CHARACTER, write_tsv
 from fovnet.report.content.doubt_words import CODES
 from fovnet.report.pages import answers_folder, covering, predictions
@@ -47,7 +47,7 @@ from fovnet.volume.sources.discovery import (
     name_volumes,
 )
 from fovnet.volume.sources.source import Source
-from fovnet.words import first_few, several
+from fovnet.words import first_few, is_or_are, several
 
 verbs = typer.Typer()
 MOST_ROWS_PRINTED = 200
@@ -124,6 +124,7 @@ def predict(
                 included_kinds,
             )
     refused_count, unread_count = show_failures(span_rows, discovery.series_rows)
+    _show_unlisted(out_folder, source_by_id)
     conclude(
         out_folder, len(source_by_id), refused_count, unread_count, has_answers_by_region, pages
     )
@@ -261,6 +262,17 @@ def _show_replaced(folder: Path, sources: Mapping[str, Source]) -> None:
         err.print(
             f"earlier answers on other files of the same names are replaced ({ids_in_words}); "
             "to keep them, give each batch its own folder"
+        )
+
+
+def _show_unlisted(folder: Path, volume_ids: Collection[str]) -> None:
+    """Prints how many earlier answers in the folder are on other volumes than those now listed."""
+    unlisted_count = count_other_answers(folder, volume_ids)
+    if unlisted_count:
+        answers_in_words = several(unlisted_count, "earlier answer")
+        err.print(
+            f"{answers_in_words} on other volumes {is_or_are(unlisted_count)} no longer listed in the tables and "
+            f"the index of {folder}; give each batch its own folder"
         )
 
 

@@ -476,11 +476,17 @@ def test_without_faces_none_is_left_in_the_folder_of_volumes_answered_before(
     first, second, third = (next(incoming.glob(f"v00{number}.nii*")) for number in (1, 2, 3))
     line = ["--model", str(model), "--out", str(tmp_path), "--device", "cpu"]
     removed = []
+    unlisted = []
     for path, more in ((first, []), (third, ["--no-faces"]), (second, ["--no-faces"])):
         done = CliRunner().invoke(app, ["predict", str(path), *line, *more])
         assert done.exit_code == 0
         removed.append("3 pictures and pages of earlier runs removed" in done.stderr)
+        unlisted += re.findall("(. earlier answers? on other volumes .* no longer)", done.stderr)
     assert removed == [False, True, False]
+    assert unlisted == [
+        "1 earlier answer on other volumes is no longer",
+        "2 earlier answers on other volumes are no longer",
+    ]
     drawn = [
         tmp_path / name
         for volume in ("v001", "v002", "v003")
