@@ -36,6 +36,7 @@ from fovnet.net.cost.columns import Columns, columns_of_space
 from fovnet.net.device import device_name
 from fovnet.records import write_tsv
 from fovnet.results import Results
+from fovnet.search.space import paper_space
 
 verbs = typer.Typer()
 SIDE_PIXELS = 128  # of the slices
@@ -117,9 +118,13 @@ def _calibration_in_words(calibration: Calibration) -> str:
 
 
 def _networks_to_time(settings: Settings, side: int) -> Columns:
-    """The networks of the configured space that may be timed."""
+    """The networks of the configured space that may be timed; for a tree those of the paper's space:
+    the prices are the device's."""
+    space = paper_space()
+    if not settings.search.has_tree:
+        space = search_space(settings)
     columns = columns_of_space(
-        search_space(settings),
+        space,
         classes=len(vocabulary(settings.regions).classes),
         head=settings.training.head,
         inputs=settings.training.inputs,

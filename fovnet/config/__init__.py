@@ -11,6 +11,6 @@ begins.
     search      the settings of a search, and which methods they are of
     space       its axes as a user writes them, and the word for the space of the members
 
-Behind these doors: `training`, how a network is trained; `section`, what all parts have in common;
-`faults`, words for what is wrong.
+Behind these doors: `named_trees`, spaces of layers that have a word; `training`, how a network is
+trained; `section`, what all parts have in common; `faults`, words for what is wrong.
 """

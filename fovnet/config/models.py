@@ -192,6 +192,11 @@ class Settings(Section):
             raise ValueError(
                 f"training.begin: its networks have blocks, this space has {first_name}; leave it out"
             )
+        if self.training.head != "fc" and self.search.has_tree:
+            raise ValueError(
+                f"training.head: {self.training.head}, but the networks of this space end with its dense "
+                "layers; leave it out"
+            )
         if (self.training.begin is None) == (self.search.space == MEMBERS):
             raise ValueError(
                 f"training.begin and search.space: {MEMBERS} go together (which networks are "

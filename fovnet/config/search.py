@@ -33,6 +33,7 @@ from fovnet.choices import (
     Targets,
 )
 from fovnet.config.faults import PathFaults, show_value
+from fovnet.config.named_trees import STARTS
 from fovnet.config.numbers import Level
 from fovnet.config.section import Section
 from fovnet.config.space import check_space
@@ -251,9 +252,14 @@ class Search(Section):
     @model_validator(mode="before")
     @classmethod
     def _begin_tree_with_its_own_values(cls, values: Any) -> Any:
-        """The values with an empty start for a tree without one: the default is a row of the paper's
-        space."""
-        if isinstance(values, dict) and "start" not in values and is_tree(values.get("space")):
+        """The values with the start of its own for a named tree, an empty one for another without: the
+        default is a row of the paper's space."""
+        if not isinstance(values, dict) or "start" in values:
+            return values
+        space = values.get("space")
+        if isinstance(space, str) and space in STARTS:
+            return {**values, "start": STARTS[space]}
+        if is_tree(space):
             return {**values, "start": {}}
         return values
 

@@ -9,8 +9,9 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from fovnet.acts.search_space import search_tree
 from fovnet.cli import app
-from fovnet.config.files import parse
+from fovnet.config.files import load_settings, parse
 from fovnet.config.models import Settings
 from fovnet.config.search import METHODS_ON_TREES, REASON_AGAINST_TREE
 from fovnet.config.tree import is_tree
@@ -219,6 +220,38 @@ def test_networks_to_begin_with_have_no_place_in_a_tree() -> None:
     with pytest.raises(
         ConfigError,
         match=r"training.begin: its networks have blocks, this space has conv; leave it out",
+    ):
+        parse(raw, "mine.yaml")
+
+
+def test_the_tree_named_layers_is_that_of_the_configuration_that_comes_along() -> None:
+    """But for the start values that its start gives anyway."""
+    configs = Path(__file__).parents[2] / "configs"
+    written = load_settings(configs / "layers.yaml")
+    named = settings_of("layers")
+    assert search_tree(named).facts["starts"] == search_tree(written).facts["starts"]
+    variables = zip(search_tree(named).variables, search_tree(written).variables, strict=True)
+    for ours, theirs in variables:
+        assert (ours.path, ours.values) == (theirs.path, theirs.values)
+
+
+def test_the_tree_named_hypernomad_has_the_published_default_of_22_variables() -> None:
+    """Lakhmiri (2021), Table A.1: two convolutions of 6 filters of 5 x 5, two layers of 128."""
+    tree = search_tree(settings_of("hypernomad"))
+    start = tree.configuration(tree.start_point)
+    assert (len(start), start["conv"], start["dense"]) == (22, 2, 2)
+    assert start["conv.2.channels"] == 6 and start["dense.1.size"] == 128
+    assert len(tree) == 2 + 5 * 64 + 64 + 1 + 16 + 3
+
+
+def test_a_head_is_refused_beside_a_tree() -> None:
+    raw = {
+        "collections": {"a": "b"},
+        "training": {"head": "gap"},
+        "search": {"space": "layers", "method": "random"},
+    }
+    with pytest.raises(
+        ConfigError, match=r"training.head: gap, but the networks of this space end"
     ):
         parse(raw, "mine.yaml")
 

@@ -11,6 +11,7 @@ from fovnet.errors import SearchError
 from fovnet.net.cost.columns import columns_of_configurations
 from fovnet.net.cost.predicted import Work
 from fovnet.net.cost.speed import Timings, repeat_number
+from fovnet.net.family.layered_configuration import is_layered
 from fovnet.records import read_npz
 from fovnet.search.slot_files import read_trials
 from fovnet.search.trial import Trial
@@ -39,6 +40,12 @@ def timings_of_finished_trials(
         raise SearchError(
             "calibration-trials",
             f"{journal}: no completed trial of {device_name}; calibrate without --from",
+        )
+    if any(is_layered(trial.proposal.configuration) for trial in completed_trials):
+        raise SearchError(
+            "calibration-trials",
+            f"{journal}: its networks are of layers, and the fit is to networks of blocks; calibrate "
+            "without --from",
         )
     try:
         journal_arrays = read_npz(journal / "rows.npz")

@@ -16,6 +16,7 @@ from typing import Any
 from fovnet.errors import ModelError
 from fovnet.net.family import axes
 from fovnet.net.family.facts import load_facts
+from fovnet.net.family.layered_configuration import is_layered
 from fovnet.records import checksum, read_json, why_no_folder
 from fovnet.search.space import Axis, Space
 
@@ -82,6 +83,12 @@ def refuse_other_inputs(members: Sequence[Beginning], inputs: Sequence[str], hea
     `load_facts` for a missing one.
     """
     for member in members:
+        if is_layered(member.configuration):
+            raise ModelError(
+                "begin-other-network",
+                f"{member.weights}: a network of layers; only networks of blocks are trained further: "
+                "leave out training.begin, or give the folder of an ensemble of these",
+            )
         architecture = load_facts(member.weights).get("architecture", {})
         if checksum(member.weights) != member.sha256:
             raise ModelError(

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from fovnet.config.files import load_settings
+from fovnet.config.named_trees import TREES
 from fovnet.errors import SearchError
 from fovnet.net.cost.probes import ProbeBench
 from fovnet.net.family.layered_configuration import (
@@ -29,35 +30,10 @@ def whole(low: int, high: int) -> dict[str, Any]:
 
 
 def space(**changes: Any) -> dict[str, Any]:
-    """HyperNOMAD's scopes (Lakhmiri 2021, Table A.1), but for 64 copies, 512 channels, an own scope of what may
-    not be 0 or 1."""
-    below_one = {"real": {"low": 0, "high": 0.9999}}
-    branches = {
-        name: {number: below_one if number.startswith("beta") else UNIT for number in numbers}
-        for name, numbers in NUMBERS_BY_OPTIMISER.items()
-    }
-    declared = {
-        "conv": {
-            "repeat": {"low": 0, "high": 20},
-            "each": {
-                "channels": whole(1, 512),
-                "kernel": whole(1, 20),
-                "stride": whole(1, 3),
-                "padding": whole(0, 2),
-                "pooling": whole(1, 5),
-            },
-        },
-        "dense": {
-            "repeat": {"low": 0, "high": 64},
-            "grows": "first",
-            "each": {"size": whole(1, 1000)},
-        },
-        "optimiser": {"choose": {name: {"rate": UNIT, **rest} for name, rest in branches.items()}},
-        "batch": whole(1, 400),
-        "dropout": {"real": {"low": 0, "high": 0.95}},
-        "activation": {"categorical": ["relu", "sigmoid", "tanh"]},
-    }
-    declared |= changes
+    """HyperNOMAD's scopes with as many channels as its network of 13 convolutions has; None leaves out."""
+    declared = {**TREES["hypernomad"]}
+    each = {**declared["conv"]["each"], "channels": whole(1, 512)}
+    declared |= {"conv": {**declared["conv"], "each": each}, **changes}
     return {name: form for name, form in declared.items() if form is not None}
 
 

@@ -22,7 +22,7 @@ from fovnet.net.paths import checkpoint_path_of
 from fovnet.net.recipe import Recipe
 from fovnet.net.training.optimisers import make_optimiser
 from fovnet.net.training.train import Ending, TrainingData, begin_training, train_network
-from fovnet.net.training.warm_start import Beginning
+from fovnet.net.training.warm_start import Beginning, refuse_other_inputs
 
 NET = Layered(
     (Convolution(4, 5, 2, 0, 4), Convolution(6, 3, 1, 1, 2)), (12,), classes=3, dropout=0.2
@@ -242,6 +242,14 @@ def test_a_family_of_a_later_version_is_named(tmp_path: Path) -> None:
     assert "family 'graphs'; known is layers; another version of fovnet made it" in (
         refused.value.sentence
     )
+
+
+def test_networks_of_layers_are_not_trained_further() -> None:
+    member = Beginning({"conv": 1, "conv.1.channels": 4}, Path("member.safetensors"), "0" * 64)
+    with pytest.raises(ModelError) as refused:
+        refuse_other_inputs([member], ["slice"], "fc")
+    assert refused.value.code == "begin-other-network"
+    assert refused.value.sentence.startswith("member.safetensors: a network of layers; only")
 
 
 def test_a_training_does_not_begin_with_a_network_of_another_family(
