@@ -18,7 +18,7 @@ def read_settings(config: Path) -> Settings:
     "results-file" if the results folder, or one above it, is a file.
     """
     settings = load_settings(config)
-    parse_features_left_out(settings.phantom.without)
+    parse_features_left_out(settings.phantom.without, f"{config}: phantom.without")
     refuse_file(settings, str(config))
     return settings
 

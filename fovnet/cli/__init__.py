@@ -187,6 +187,9 @@ def _show_wrong_usage(fault: Exception) -> None:
             err.print(message)
         return
     message = getattr(fault, "format_message", fault.__str__)().rstrip(".")
+    list_faults = getattr(fault.__cause__, "errors", None)  # of pydantic, which tells no value
+    if list_faults is not None:
+        message += f" (given: {list_faults()[0]['input']})"
     if not message.endswith("?"):
         message += ";"
     listed_things = "options"

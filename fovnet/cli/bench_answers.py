@@ -9,7 +9,15 @@ import typer
 
 from fovnet.bench.robustness import COLUMNS as ROBUSTNESS_COLUMNS
 from fovnet.bench.robustness import measure_robustness, read_scans, simulate_people
-from fovnet.cli.options import Device, ModelFolder, PathOption, file_out, model_folder, table_of
+from fovnet.cli.options import (
+    Device,
+    ModelFolder,
+    PathOption,
+    device_and_engine_as_options,
+    file_out,
+    model_folder,
+    table_of,
+)
 from fovnet.cli.screen import empty_table, err, out, progress_bar, show_table
 from fovnet.decision.ensemble import load_ensemble
 from fovnet.records import write_tsv
@@ -45,7 +53,8 @@ def bench_robustness(
 ) -> None:
     """Measure robustness: predict volumes again with changed brightness, cropped, half dark, noisy,
     turned or shuffled, and volumes without a body."""
-    ensemble = load_ensemble(model_folder(model), device)
+    with device_and_engine_as_options():
+        ensemble = load_ensemble(model_folder(model), device)
     if collection:
         volumes = read_scans(collection, ensemble.vocabulary)
         bodiless_count = 0

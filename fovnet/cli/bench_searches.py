@@ -28,6 +28,7 @@ from fovnet.bench.spending import ReplaySpending
 from fovnet.bench.tables import load_table, own_table_path
 from fovnet.cli.options import PathArgument, PathOption, Workers, folder_out
 from fovnet.cli.screen import empty_table, out, progress_bar, show_table
+from fovnet.errors import SearchError
 from fovnet.own_files import begins_with_columns, is_our_picture
 
 verbs = typer.Typer()
@@ -81,7 +82,23 @@ WayToSpend = Annotated[
         help="full, hyperband, asha, or the baseline one-epoch; default: the method's own."
     ),
 ]
-Eta = Annotated[int, typer.Option(help="One of this many trainings on a rung continues.")]
+
+
+def _refuse_small_eta(eta: int) -> int:
+    """The value of --eta.  Raises SearchError "search-schedule" below 2."""
+    if eta < 2:
+        raise SearchError(
+            "search-schedule", f"--eta {eta}: give 2 or more; one of eta trainings continues."
+        )
+    return eta
+
+
+Eta = Annotated[
+    int,
+    typer.Option(
+        callback=_refuse_small_eta, help="One of this many trainings on a rung continues."
+    ),
+]
 LeastEpochs = Annotated[int, typer.Option(help="Minimum epochs of the first rung.")]
 Reuse = Annotated[
     bool,

@@ -20,6 +20,7 @@ from fovnet.cli.options import (
     ModelFolder,
     PathArgument,
     PathOption,
+    device_and_engine_as_options,
     file_out,
     folder_out,
     model_folder,
@@ -179,8 +180,9 @@ def bench_predict(
     """Measure prediction: volumes per second, milliseconds of each stage and peak memory, for every
     installed engine."""
     engine_names = engine or []
-    for engine_name in engine_names:
-        refuse_unknown_engine(engine_name)
+    with device_and_engine_as_options():
+        for engine_name in engine_names:
+            refuse_unknown_engine(engine_name)
     if paths and shape:
         raise ConfigError(
             "bench-shape",

@@ -16,6 +16,7 @@ from fovnet.cli.options import (
     FolderOut,
     ModelFolder,
     PathOption,
+    device_and_engine_as_options,
     kinds_included,
     model_folder,
 )
@@ -158,7 +159,8 @@ def node(
     )
     keep_freed_memory()
     with lock_places(out_folder) as places, one_thread():
-        networks = load_ensemble(model_folder(model), device, engine=engine)
+        with device_and_engine_as_options():
+            networks = load_ensemble(model_folder(model), device, engine=engine)
         answering = Answering(places, networks, tuple(kinds_included(include)))
         _run_until_signal(places, answering, settings)
 

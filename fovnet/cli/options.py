@@ -4,7 +4,8 @@ texts."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -190,6 +191,17 @@ def model_folder(model: Path | None) -> Path:
     if model is None or (str(model) == "shipped" and not model.exists()):
         return shipped_folder()
     return model
+
+
+@contextmanager
+def device_and_engine_as_options() -> Iterator[None]:
+    """A device or an engine that is refused while the block runs is named by its option."""
+    try:
+        yield
+    except ConfigError as fault:
+        if fault.code not in ("device-unknown", "device-missing", "engine-unknown"):
+            raise
+        raise ConfigError(fault.code, f"--{fault.sentence}") from fault
 
 
 def kinds_included(kinds: str) -> list[str]:

@@ -23,6 +23,7 @@ from fovnet.cli.options import (
     Pictures,
     Readers,
     ShowIds,
+    device_and_engine_as_options,
     kinds_included,
     model_folder,
 )
@@ -92,7 +93,8 @@ def predict(
     """Predict which regions new volumes show; one broken file never stops the rest, and a killed run resumes
     with the same command."""
     keep_freed_memory()
-    networks = load_ensemble(model_folder(model), device, engine=engine)
+    with device_and_engine_as_options():
+        networks = load_ensemble(model_folder(model), device, engine=engine)
     included_kinds = kinds_included(include)
     with progress_of_many("reading DICOM headers", MANY_HEADERS) as advance:
         discovery = find_volumes(paths, included_kinds, show_ids=show_ids, progress=advance)

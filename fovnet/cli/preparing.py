@@ -20,6 +20,7 @@ from fovnet.cli.options import (
 from fovnet.cli.screen import err, out, progress_bar
 from fovnet.errors import ConfigError
 from fovnet.phantom.collection import count_unlisted, simulate_collection
+from fovnet.phantom.features import parse_features_left_out
 from fovnet.phantom.own_labels import count_volumes_of, read_labels, simulate_labels
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
@@ -92,6 +93,7 @@ def phantom(
     --regions has columns region, from_mm and to_mm. Each segmentation is one subject: for several, run the
     command once for each, with the same folder.
     """
+    parse_features_left_out(without or (), "--without")
     if labels is not None:
         if subjects or volumes or workers > 1 or scanner is not None:
             raise ConfigError(

@@ -23,6 +23,7 @@ from fovnet.cli.options import (
     FolderOut,
     PathArgument,
     Readers,
+    device_and_engine_as_options,
     folder_to_fill,
     kinds_included,
     model_folder,
@@ -127,7 +128,8 @@ def answer(
         sources = dict(id_source_pairs)
         settings = shards.settings_for_shard(out_folder, told_settings)
         settings = replace(settings, faces=decide_faces(out_folder, sources, settings.faces))
-        networks = load_ensemble(_model_folder_of(settings), device, engine=engine)
+        with device_and_engine_as_options():
+            networks = load_ensemble(_model_folder_of(settings), device, engine=engine)
         rows_of_volumes = answer_volumes(
             out_folder,
             sources,

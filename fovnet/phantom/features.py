@@ -42,8 +42,8 @@ EVERYTHING = "everything"
 """Stands for all of them."""
 
 
-def parse_features_left_out(names: Iterable[str]) -> frozenset[str]:
-    """The features named; all of them if "everything" is named.
+def parse_features_left_out(names: Iterable[str], setting: str = "without") -> frozenset[str]:
+    """The features named by a `setting`; all of them if "everything" is named.
 
     Raises ConfigError "phantom-feature" for an unknown one, with the nearest known.
     """
@@ -57,6 +57,6 @@ def parse_features_left_out(names: Iterable[str]) -> frozenset[str]:
                 name, sentence_by_name, f"known are {', '.join((*sentence_by_name, EVERYTHING))}"
             )
             raise ConfigError(
-                "phantom-feature", f"without {name!r}: the simulator has no such feature; {hint}"
+                "phantom-feature", f"{setting} {name!r}: the simulator has no such feature; {hint}"
             )
     return frozenset(chosen_names)

@@ -616,6 +616,13 @@ def test_the_truth_of_the_phantoms_reaches_the_pack(smoke: Path) -> None:
             "[usage]",
         ),
         (["bench", "propose", "--out", "o", "--trials", "1"], "[usage]"),
+        (["predict", ".", "--out", "o", "--workers", "0"], "equal to 1 (given: 0)"),
+        (["predict", ".", "--out", "o", "--device", "tpu"], "--device 'tpu' is unknown"),
+        (["predict", ".", "--out", "o", "--engine", "foo"], "--engine 'foo' is unknown"),
+        (
+            ["phantom", "o", "--without", "foo"],
+            "--without 'foo': the simulator has no such feature",
+        ),
         (["bench", "bound", "--rows", "600"], "workflow/experiments/bounds.py"),
         (
             ["phantom", str(ROOT / "README.md"), "--subjects", "1", "--volumes", "1"],
