@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -183,6 +184,25 @@ def test_the_page_shows_the_first_volume_under_its_own_policy(
         dom.count('role="slider"') == 2
         and "lower end of abdomen: between slice 3 and 4, at 10 mm" in dom
     )
+
+
+def test_guessed_subjects_are_told_before_labelling_begins(
+    answers, volumes, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(
+        "fovnet.cli.labelling.serve", lambda desk, page_socket, **_: page_socket.close()
+    )
+    table = tmp_path / "one"
+    table.mkdir()
+    shutil.copy(answers / f"{NAMES[0]}.json", table)
+    rows = (answers / "spans.tsv").read_text().splitlines(keepends=True)
+    (table / "spans.tsv").write_text("".join(rows[:2]))
+    for start, sentence in (
+        (table, "1 volume: the subject is guessed from its name;"),
+        (answers, "4 volumes: the subjects are guessed from their names;"),
+    ):
+        line = ["label", str(start), "--out", str(tmp_path / f"labels-{start.name}")]
+        assert sentence in CliRunner().invoke(app, line).stderr
 
 
 @pytest.mark.parametrize(
