@@ -73,17 +73,17 @@ def file_out(
     """
 
     def check(path: Path | None) -> Path | None:
-        if path is not None and not path.name.lower().endswith(ending):
-            raise ConfigError(
-                "out-ending",
-                f"--out {path}: give a name that ends in {ending}, the kind of file written",
-            )
         _refuse_unwritable(path, "file")
         if path is not None and os.path.isfile(path) and path.stat().st_size and not is_own(path):  # noqa: PTH113  (pathlib raises for a path that cannot be asked about)
             raise ConfigError(
                 "out-other-file",
                 f"--out {path}: exists, is {_content_in_words(path)}, where {own_kind} is wanted, and would be "
                 "overwritten; give another name, or remove it",
+            )
+        if path is not None and not path.name.lower().endswith(ending):
+            raise ConfigError(
+                "out-ending",
+                f"--out {path}: give a name that ends in {ending}, the kind of file written",
             )
         return path
 
