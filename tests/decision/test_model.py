@@ -163,7 +163,7 @@ def test_no_process_at_all_is_refused(model: fovnet.decision.model.Model, scans:
 
 
 def test_a_folder_without_an_ensemble_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"no readable ensemble\.json.*model-missing"):
+    with pytest.raises(ModelError, match=r"no ensemble\.json in it.*model-missing"):
         fovnet.load(tmp_path)
     with pytest.raises(ModelError, match=r"no such folder.*come with the package.*model-missing"):
         fovnet.load(tmp_path / "nowhere")
