@@ -27,8 +27,8 @@ RANGE_BY_FAMILY: dict[str, tuple[float, float]] = {
     "optimiser.adam.beta2": (0, 0.9999),
 }
 """Least and most of what a variable of a network may be, by its family."""
-GROWTHS = {"conv": False, "dense": True}
-"""Whether copies of a group are added before the first one."""
+GROWING_ENDS = {"conv": "last", "dense": "first"}
+"""Where copies of a group are added: away from the picture, away from the classes."""
 
 
 def refuse_foreign_tree(tree: Tree) -> None:
@@ -63,12 +63,12 @@ def _refuse_foreign_variable(variable: Variable) -> None:
     if variable.key in DEFAULTS_OF_COPIES:
         if not variable.is_repeat:
             raise SearchError("space-axes", f"search.space.{variable.key}: give repeat and each")
-        if variable.grows_first != GROWTHS[variable.key]:
-            wanted = "first" if GROWTHS[variable.key] else "last"
+        growing_end = GROWING_ENDS[variable.key]
+        if variable.grows_first != (growing_end == "first"):
             raise SearchError(
                 "space-axes",
                 f"search.space.{variable.key}: its copies are numbered from the other end of the "
-                f"network; set grows: {wanted}",
+                f"network; set grows: {growing_end}",
             )
     values = _values_of(variable)
     if variable.key == "activation" and not set(values) <= set(ACTIVATIONS):
@@ -90,7 +90,9 @@ def _refuse_out_of_range(family: str, values: list[Level]) -> None:
     is_real = isinstance(most, float)
     numbers = [value for value in values if isinstance(value, int) or is_real]
     if len(numbers) < len(values) or not all(least <= float(number) <= most for number in numbers):
-        kind = "numbers" if is_real else "whole numbers"
+        kind = "whole numbers"
+        if is_real:
+            kind = "numbers"
         raise SearchError(
             "space-level",
             f"search.space.{family}: {values[0]} to {values[-1]}; give {kind} from {least:g} to {most:g}",

@@ -121,6 +121,11 @@ def test_the_configuration_that_comes_along_is_such_a_space() -> None:
             "search.space.dense: its copies are numbered from the other end of the network; set grows: first",
         ),
         (
+            {"conv": {**TREES["hypernomad"]["conv"], "grows": "first"}},
+            "space-axes",
+            "search.space.conv: its copies are numbered from the other end of the network; set grows: last",
+        ),
+        (
             {"optimiser": {"choose": {"sgd": {"rate": UNIT}, "adam": {"beta1": [0.5]}}}},
             "space-axes",
             "search.space: optimiser.adam.rate: missing",
