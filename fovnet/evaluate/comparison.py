@@ -143,9 +143,9 @@ def _volumes_by_id(given_path: Path) -> dict[str, VolumeFacts]:
             if row["slices"]
         }
     except (OSError, ValueError, KeyError, TypeError):
-        reason = f"no readable {EVALUATION_FILE_NAME} in it"
-        if not given_path.is_file():
-            reason = why_no_folder(given_path) or reason
+        reason = why_no_folder(given_path) or f"no readable {EVALUATION_FILE_NAME} in it"
+        if given_path.is_file():
+            reason = f"is not a readable {EVALUATION_FILE_NAME}"
         raise CollectionError(
             "compare-missing",
             f"{given_path}: {reason}; give the folder `evaluation` "

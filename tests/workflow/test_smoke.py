@@ -589,6 +589,10 @@ def test_the_truth_of_the_phantoms_reaches_the_pack(smoke: Path) -> None:
             ["compare", "nowhere", "nowhere"],
             "nowhere: no such folder; give the folder `evaluation`",
         ),
+        (
+            ["compare", __file__, "nowhere"],
+            "test_smoke.py: is not a readable evaluation.json; give",
+        ),
         (["agreement", "nowhere"], "nowhere: no such folder; give the folder that `fovnet label"),
         (["search"], "search-config"),
         (["search", "explain", "nowhere"], "explain-run"),
