@@ -50,7 +50,11 @@ REASON_WITHOUT_REGRET = {
     "random": "method random has no model",
     "gp-rgpe": "method gp-rgpe gives no distances",
 }
-METHODS_ON_TREES = ("random", "hyperband")
+# fmt: off
+METHODS_ON_TREES = (
+    "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-hyperband", "ensemble-ei", "random", "hyperband",
+)
+# fmt: on
 REASON_AGAINST_TREE = {
     "grid": "goes through the rows of a finite space",
     **dict.fromkeys(("gp-mes", "gp-es", "gp-esp"), "weighs all rows of a finite space"),

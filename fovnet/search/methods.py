@@ -22,6 +22,7 @@ from fovnet.search.look.gaussian import (
 )
 from fovnet.search.look.grid import choose_on_lattice
 from fovnet.search.look.mads import choose_by_mads
+from fovnet.search.look.pool import on_pool
 from fovnet.search.look.ranking import choose_by_ranking
 from fovnet.search.look.rgpe import choose_by_taught_processes
 from fovnet.search.look.tpe import STARTUPS, choose_by_parzen
@@ -43,20 +44,26 @@ class Method(NamedTuple):
 METHODS: Mapping[str, Method] = {
     "grid": Method(choose_on_lattice),
     "random": Method(choose_uniformly, tree_look=draw_in_tree),
-    "gp-ei": Method(choose_by_expected_improvement),
-    "gp-pi": Method(choose_by_improvement_probability),
-    "gp-lcb": Method(choose_by_confidence_bound),
-    "gp-ts": Method(choose_by_thompson_draw),
+    "gp-ei": Method(
+        choose_by_expected_improvement, tree_look=on_pool(choose_by_expected_improvement)
+    ),
+    "gp-pi": Method(
+        choose_by_improvement_probability, tree_look=on_pool(choose_by_improvement_probability)
+    ),
+    "gp-lcb": Method(choose_by_confidence_bound, tree_look=on_pool(choose_by_confidence_bound)),
+    "gp-ts": Method(choose_by_thompson_draw, tree_look=on_pool(choose_by_thompson_draw)),
     "tpe": Method(choose_by_parzen),
     "gp-mes": Method(choose_by_max_value_entropy),
     "gp-es": Method(choose_by_entropy_search),
     "gp-esp": Method(choose_by_entropy_portfolio),
     "hyperband": Method(choose_uniformly, "hyperband", draw_in_tree),
-    "gp-hyperband": Method(choose_by_expected_improvement, "hyperband"),
+    "gp-hyperband": Method(
+        choose_by_expected_improvement, "hyperband", on_pool(choose_by_expected_improvement)
+    ),
     "mads": Method(choose_by_mads),
     "a-mads": Method(choose_by_a_mads),
     "ranking": Method(choose_by_ranking),
-    "ensemble-ei": Method(choose_by_ensemble),
+    "ensemble-ei": Method(choose_by_ensemble, tree_look=on_pool(choose_by_ensemble)),
     "gp-rgpe": Method(choose_by_taught_processes),
 }
 POLLING_METHODS = ("mads", "a-mads")

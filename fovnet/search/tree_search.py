@@ -147,8 +147,10 @@ class TreeSearch(AnySearch):
         )
 
     def has_free_rows(self, earlier: Sequence[Proposal]) -> bool:
-        """True: only draws tell whether a point is left."""
-        return True
+        """Whether fewer points were begun than there are; whether one of the others fits, only draws
+        tell."""
+        begun_count = sum(proposal.continued_slot is None for proposal in earlier)
+        return begun_count < self.tree.point_count
 
     def _pick_of(self, row: int, configuration: Configuration) -> Pick:
         """A configuration, and its predicted seconds."""

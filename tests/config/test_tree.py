@@ -16,6 +16,7 @@ from fovnet.config.models import Settings
 from fovnet.config.search import METHODS_ON_TREES, REASON_AGAINST_TREE
 from fovnet.config.tree import is_tree
 from fovnet.errors import ConfigError
+from fovnet.search.methods import METHODS
 
 REAL = {"real": {"low": 0, "high": 1}}
 WHOLE = {"whole": {"low": 1, "high": 7}}
@@ -164,11 +165,12 @@ def test_numbers_may_be_words_and_a_tree_is_the_same_when_read_again() -> None:
     )
 
 
-@pytest.mark.parametrize("method", [*REASON_AGAINST_TREE, "gp-ei", "tpe", "mads"])
+def test_the_methods_that_take_a_tree_are_those_that_look_in_one() -> None:
+    assert set(METHODS_ON_TREES) == {name for name, way in METHODS.items() if way.tree_look}
+
+
+@pytest.mark.parametrize("method", [*REASON_AGAINST_TREE, "tpe", "mads"])
 def test_a_method_that_needs_rows_is_refused_by_name(method: str) -> None:
-    if method in METHODS_ON_TREES:
-        settings_of({"conv": CONV}, method=method)
-        return
     more = {"prior": "a"} if method in ("gp-rgpe",) else {}
     reason = REASON_AGAINST_TREE.get(method, "does not take a tree yet")
     assert sentences_of({"conv": CONV}, method=method, **more).startswith(

@@ -11,6 +11,7 @@ All functions are pure; caches make them faster, but do not change results.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from fovnet.maths import gp
 from fovnet.maths.kernels import KERNELS
+from fovnet.maths.scales import Scales
 from fovnet.maths.slice_sampling import elliptical_slices
 from fovnet.maths.warping import TARGETS
 from fovnet.search.space import Space
@@ -68,16 +70,62 @@ def choose_fitted_indices(values: Floats, most: int = 150) -> Integers:
     return np.sort(np.concatenate([best_indices, evenly_spaced_indices]))
 
 
+@dataclass(frozen=True)
+class Observations:
+    """n observations as the key of a cache: it does not matter in which table the points stand.
+
+    scales       of the points' columns
+    point_bytes  (n, D) float64
+    row_bytes    (n,) int64, the rows: of each the latest value counts
+    value_bytes  (n,) float64
+    """
+
+    scales: Scales
+    point_bytes: bytes
+    row_bytes: bytes
+    value_bytes: bytes
+
+    @classmethod
+    def of(cls, space: Space, rows: Integers, values: Floats) -> Observations:
+        """The values (n,) at rows (n,)."""
+        points = space.unit_cube[rows]
+        return cls(space.scales, points.tobytes(), rows.tobytes(), values.tobytes())
+
+    def __len__(self) -> int:
+        return len(self.row_bytes) // BYTES_PER_NUMBER
+
+    def first(self, count: int) -> Observations:
+        """The first `count` observations."""
+        point_size = len(self.point_bytes) // len(self)
+        return Observations(
+            self.scales,
+            self.point_bytes[: count * point_size],
+            self.row_bytes[: count * BYTES_PER_NUMBER],
+            self.value_bytes[: count * BYTES_PER_NUMBER],
+        )
+
+    def warped(self, targets: str | None) -> tuple[Floats, Floats]:
+        """The points (m, D) and warped values (m,) to fit to, of each row its latest value."""
+        rows = np.frombuffer(self.row_bytes, dtype=np.int64).tolist()
+        points = np.frombuffer(self.point_bytes).reshape(len(rows), -1)
+        values = np.frombuffer(self.value_bytes).tolist()
+        value_by_row = dict(zip(rows, values, strict=True))
+        index_by_row = {row: index for index, row in enumerate(rows)}
+        X = points[[index_by_row[row] for row in value_by_row]]
+        y = np.array(list(value_by_row.values()))
+        if targets is not None:
+            y = TARGETS[targets](y).values
+        fitted_indices = choose_fitted_indices(y)
+        return X[fitted_indices], y[fitted_indices]
+
+
 def fit_hyperparameters(
     space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str
 ) -> Floats:
     """The maximum a posteriori theta (p+2,) for the first `fitted_count(n)` of the values (n,) at
     rows (n,), warped by `targets`."""
-    count = fitted_count(len(rows))
-    theta_bytes = _fit_cached(
-        space, rows[:count].tobytes(), values[:count].tobytes(), targets, kernel
-    )
-    return np.frombuffer(theta_bytes)
+    observations = Observations.of(space, rows, values).first(fitted_count(len(rows)))
+    return np.frombuffer(_fit_cached(observations, targets, kernel))
 
 
 def sample_hyperparameters(
@@ -85,50 +133,42 @@ def sample_hyperparameters(
 ) -> Floats:
     """SAMPLE_COUNT thetas (S, p+2) from their posterior given the first `fitted_count(n)` of the
     values (n,) at rows (n,), warped by `targets`."""
-    count = fitted_count(len(rows))
-    theta_bytes = _sample_cached(
-        space, rows[:count].tobytes(), values[:count].tobytes(), targets, kernel, seed
-    )
+    observations = Observations.of(space, rows, values).first(fitted_count(len(rows)))
+    theta_bytes = _sample_cached(observations, targets, kernel, seed)
     return np.frombuffer(theta_bytes).reshape(SAMPLE_COUNT, -1)
 
 
 @lru_cache(maxsize=32)
-def _fit_cached(
-    space: Space, row_bytes: bytes, value_bytes: bytes, targets: str | None, kernel: str
-) -> bytes:
+def _fit_cached(observations: Observations, targets: str | None, kernel: str) -> bytes:
     """The bytes of the fitted theta (p+2,), started from the optimum for the first half of the
     observations, which is mostly cached, else computed."""
-    X, y = _warped_observations(space, row_bytes, value_bytes, targets)
-    half_count = len(row_bytes) // BYTES_PER_NUMBER // 2
+    X, y = observations.warped(targets)
+    half_count = len(observations) // 2
     first_theta = None
     if half_count >= FEWEST_FOR_EARLIER_FIT:
-        half_bytes = half_count * BYTES_PER_NUMBER
-        first_theta = np.frombuffer(
-            _fit_cached(space, row_bytes[:half_bytes], value_bytes[:half_bytes], targets, kernel)
-        )
-    return gp.fit_theta(X, y, space.scales, KERNELS[kernel], first_theta).tobytes()
+        first_theta = np.frombuffer(_fit_cached(observations.first(half_count), targets, kernel))
+    return gp.fit_theta(X, y, observations.scales, KERNELS[kernel], first_theta).tobytes()
 
 
 @lru_cache(maxsize=4)
 def _sample_cached(
-    space: Space, row_bytes: bytes, value_bytes: bytes, targets: str | None, kernel: str, seed: int
+    observations: Observations, targets: str | None, kernel: str, seed: int
 ) -> bytes:
     """The bytes of SAMPLE_COUNT thetas (S, p+2), drawn from their posterior."""
-    X, y = _warped_observations(space, row_bytes, value_bytes, targets)
+    X, y = observations.warped(targets)
+    scales = observations.scales
     squared_gaps = gp.squared_gaps(X)
-    prior_mean, prior_width = gp.prior_of(space.scales)
+    prior_mean, prior_width = gp.prior_of(scales)
 
     def log_likelihood(theta: Floats) -> float:
         """Of y, given theta (p+2,); -inf where it cannot be computed."""
         try:
-            return gp.log_marginal_likelihood(
-                theta, squared_gaps, y, space.scales, KERNELS[kernel]
-            )[0]
+            return gp.log_marginal_likelihood(theta, squared_gaps, y, scales, KERNELS[kernel])[0]
         except LinAlgError:
             # without noise, two rows that agree in all relevant axes make K singular
             return -np.inf
 
-    start_theta = np.frombuffer(_fit_cached(space, row_bytes, value_bytes, targets, kernel))
+    start_theta = np.frombuffer(_fit_cached(observations, targets, kernel))
     rng = np.random.default_rng([seed, len(y)])
     return elliptical_slices(
         log_likelihood,
@@ -139,17 +179,3 @@ def _sample_cached(
         thinning=4,
         rng=rng,
     ).tobytes()
-
-
-def _warped_observations(
-    space: Space, row_bytes: bytes, value_bytes: bytes, targets: str | None
-) -> tuple[Floats, Floats]:
-    """The points (m, D) and warped values (m,) to fit to, of each row its latest value."""
-    rows = np.frombuffer(row_bytes, dtype=np.int64).tolist()
-    value_by_row = dict(zip(rows, np.frombuffer(value_bytes).tolist(), strict=True))
-    X = space.unit_cube[list(value_by_row)]
-    y = np.array(list(value_by_row.values()))
-    if targets is not None:
-        y = TARGETS[targets](y).values
-    fitted_indices = choose_fitted_indices(y)
-    return X[fitted_indices], y[fitted_indices]

@@ -21,7 +21,11 @@ from fovnet.search.tree.variables import Levels, Range
 Floats = NDArray[np.float64]
 
 MOST_DRAWN = 100_000
-"""Points drawn before a space counts as exhausted, or as one in which nothing fits."""
+"""Points drawn before a tree counts as exhausted, or as one in which nothing fits."""
+DRAWS_PER_POINT = 200
+"""Points drawn of a small tree, for each that it has, before it counts as exhausted."""
+MOST_DRY_DRAWS = 1000
+"""Draws in a row that give no new point, after which the points drawn so far are enough."""
 PATIENCE = 50
 """Draws in a row that do not fit, after which only the copy to blame is drawn again: of networks of
 13 convolutions none in 200,000 fits, and mostly for one layer."""
@@ -70,7 +74,9 @@ def draw_points(ground: Ground, rng: np.random.Generator, count: int) -> Draw:
     points: dict[bytes, Floats] = {}
     count_by_reason: dict[str, int] = {}
     drawn_count = 0
+    drawn_count_of_newest = 0
     faults_in_a_row = 0
+    most_drawn = min(MOST_DRAWN, DRAWS_PER_POINT * ground.tree.point_count)
     for candidate, candidate_fault in _drawn_one_by_one(ground, rng, count):
         point = candidate
         fault = candidate_fault
@@ -84,9 +90,11 @@ def draw_points(ground: Ground, rng: np.random.Generator, count: int) -> Draw:
                 point, fault, repair_count = _repair(ground, rng, point, fault)
                 drawn_count += repair_count
         key = point.tobytes()
-        if fault is None and key not in ground.taken:
+        if fault is None and key not in ground.taken and key not in points:
             points[key] = point
-        if len(points) >= count or drawn_count >= MOST_DRAWN:
+            drawn_count_of_newest = drawn_count
+        is_dry = bool(points) and drawn_count - drawn_count_of_newest >= MOST_DRY_DRAWS
+        if len(points) >= count or is_dry or drawn_count >= most_drawn:
             break
     stacked = np.array(list(points.values())).reshape(len(points), len(ground.tree))
     return Draw(stacked, drawn_count, count_by_reason)
@@ -223,29 +231,27 @@ STEP_DEVIATIONS = (0.2, 0.05)
 """Of a varied number in place: one of these for a point."""
 
 
-def vary(ground: Ground, rng: np.random.Generator, point: Floats, count: int) -> Floats:
-    """At most `count` free points around a point (d,): some of its numbers moved by a normal step in
-    place, whole ones by at least one."""
-    numbers = [
-        number
-        for number, variable in enumerate(ground.tree.variables)
-        if not np.isnan(point[number]) and is_movable(variable)
-    ]
-    if not numbers:
-        return np.empty((0, len(ground.tree)))
-    is_moved = rng.random((count, len(numbers))) < MOVED_NUMBERS / len(numbers)
-    moved_at_least = rng.integers(len(numbers), size=count)
-    is_unmoved = ~is_moved.any(axis=1)
-    is_moved[is_unmoved, moved_at_least[is_unmoved]] = True
-    deviations = np.where(rng.random(count) < 0.5, *STEP_DEVIATIONS)
-    steps = rng.standard_normal((count, len(numbers))) * deviations[:, None]
-    varied = np.tile(point, (count, 1))
+def vary(tree: Tree, rng: np.random.Generator, centres: Floats, count: int) -> Floats:
+    """(c · count, d) canonical points around centres (c, d), those of a centre together, free or not:
+    some numbers moved by a normal step in place, whole ones by at least one."""
+    numbers = [number for number, variable in enumerate(tree.variables) if is_movable(variable)]
+    varied = np.repeat(centres, count, axis=0)
+    if not numbers or not len(varied):
+        return varied
+    is_active = ~np.isnan(varied[:, numbers])
+    chance = MOVED_NUMBERS / np.maximum(is_active.sum(axis=1), 1)
+    ranks = np.where(is_active, rng.random(is_active.shape), 2.0)
+    is_moved = is_active & (rng.random(is_active.shape) < chance[:, None])
+    # at least one of them
+    is_moved[np.arange(len(varied)), ranks.argmin(axis=1)] |= ~is_moved.any(axis=1)
+    deviations = np.where(rng.random(len(varied)) < 0.5, *STEP_DEVIATIONS)
+    steps = rng.standard_normal(is_active.shape) * deviations[:, None]
     for column, number in enumerate(numbers):
-        is_changed = is_moved[:, column]
+        is_changed = is_moved[:, column] & is_active[:, column]
         varied[is_changed, number] = moved_numbers(
-            ground.tree.variables[number], point[number], steps[is_changed, column]
+            tree.variables[number], varied[is_changed, number], steps[is_changed, column]
         )
-    return ground.free_points(ground.tree.canonical(varied))
+    return tree.canonical(varied)
 
 
 def is_movable(variable: Variable) -> bool:
@@ -253,12 +259,12 @@ def is_movable(variable: Variable) -> bool:
     return not (variable.is_category or variable.is_repeat or variable.values.is_fixed)
 
 
-def moved_numbers(variable: Variable, number: float, steps: Floats) -> Floats:
-    """(m,) a number moved by steps (m,) in place, a whole one or a level by at least one; beyond an
-    end it is the end."""
+def moved_numbers(variable: Variable, numbers: Floats, steps: Floats) -> Floats:
+    """Numbers (m,) moved by steps (m,) in place, whole ones and levels by at least one; beyond an end
+    they are the end."""
     values = variable.values
-    places = values.places(np.array([number])) + steps
-    moved = values.round(values.at_places(np.clip(places, 0.0, 1.0)))
+    places = np.clip(values.places(numbers) + steps, 0.0, 1.0)
+    moved = values.round(values.at_places(places))
     if isinstance(values, Levels) or values.is_whole:
-        moved = np.where(moved == number, number + np.where(steps < 0.0, -1.0, 1.0), moved)
+        moved = np.where(moved == numbers, numbers + np.where(steps < 0.0, -1.0, 1.0), moved)
     return values.round(moved)

@@ -122,6 +122,11 @@ class Tree:
         """The greatest number of variables of a point."""
         return _most_active(self.declared)
 
+    @cached_property
+    def point_count(self) -> float:
+        """The number of points, fitting or not; inf where a number is real."""
+        return _count_points(self.declared)
+
     @property
     def size_in_words(self) -> str:
         """ "tree of 65 variables, 53 at most active"."""
@@ -195,6 +200,21 @@ def _most_active(declared: Mapping[str, Any]) -> int:
             count += int(form["repeat"]["high"]) * _most_active(form["each"])
         elif isinstance(form, Mapping) and "choose" in form:
             count += max(_most_active(branch) for branch in form["choose"].values())
+    return count
+
+
+def _count_points(declared: Mapping[str, Any]) -> float:
+    """How many combinations of values these variables have."""
+    count = 1.0
+    for name, form in declared.items():
+        if isinstance(form, Mapping) and "repeat" in form:
+            lowest, highest = (int(form["repeat"][end]) for end in ("low", "high"))
+            group_count = _count_points(form["each"])
+            count *= sum(group_count**copies for copies in range(lowest, highest + 1))
+        elif isinstance(form, Mapping) and "choose" in form:
+            count *= sum(_count_points(branch) for branch in form["choose"].values())
+        else:
+            count *= values_of(name, form).count
     return count
 
 

@@ -39,6 +39,13 @@ class Range:
         return self.low == self.high
 
     @property
+    def count(self) -> float:
+        """The number of values; inf of real ones."""
+        if self.is_whole or self.is_fixed:
+            return self.high - self.low + 1
+        return float("inf")
+
+    @property
     def wanted(self) -> str:
         """ "a whole number from 1 to 3"."""
         kind = "number"
@@ -112,6 +119,11 @@ class Levels:
     def is_fixed(self) -> bool:
         """Whether there is a single level."""
         return len(self.axis.levels) == 1
+
+    @property
+    def count(self) -> float:
+        """The number of levels."""
+        return len(self.axis.levels)
 
     @property
     def wanted(self) -> str:

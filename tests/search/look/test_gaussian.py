@@ -421,6 +421,6 @@ def test_hyper_parameters_are_fitted_to_the_last_value_of_a_row_in_its_first_pla
     final = values.copy()
     final[[0, 2]] = later = np.array([5.0, -4.0])
     told = np.concatenate([rows, again]), np.concatenate([values, [9.0, later[1], later[0]]])
-    X, y = fitting._warped_observations(SPACE, told[0].tobytes(), told[1].tobytes(), None)
+    X, y = fitting.Observations.of(SPACE, *told).warped(None)
     np.testing.assert_array_equal(X, SPACE.unit_cube[rows])
     np.testing.assert_array_equal(y, final)

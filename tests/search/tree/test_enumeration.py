@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
+from fovnet.search.look import pool
 from fovnet.search.look.gaussian import choose_by_expected_improvement
+from fovnet.search.look.tree_view import TreeView
 from fovnet.search.look.view import View
 from fovnet.search.space import Axis, Space
+from fovnet.search.tree.costs import EqualCosts
+from fovnet.search.tree.encoding import encode, tree_scales
+from fovnet.search.tree.tree import Tree
 from fovnet.search.trial import Outcome, Proposal, Trial
 
 
@@ -101,3 +107,80 @@ def test_the_choice_of_a_process_depends_on_points_and_not_on_the_order_of_their
         view_after(table, np.arange(count), LOSSES[tried], seed)
     )
     assert LISTED.configuration(by_list.row) == table.configuration(by_table.row)
+
+
+SIZE = {"whole": {"low": 1, "high": 3}}
+TREE = Tree.of(
+    {
+        "layers": {"repeat": {"low": 0, "high": 2}, "each": {"size": SIZE}},
+        "way": {
+            "choose": {
+                "left": {"step": {"whole": {"low": 0, "high": 4}}},
+                "right": {"step": {"whole": {"low": 0, "high": 2}}},
+            }
+        },
+        "speed": {"whole": {"low": 0, "high": 3}},
+    }
+)
+
+
+def number_of(axis: Axis, level: object) -> float:
+    """The number of a level in a point."""
+    if level == "off":
+        return np.nan
+    if axis.kind == "categorical":
+        return float(axis.levels.index(level))  # type: ignore[arg-type]
+    return float(level)  # type: ignore[arg-type]
+
+
+POINTS = np.array(
+    [
+        [
+            number_of(axis, level)
+            for axis, level in zip(AXES, LISTED.configuration(row).values(), strict=True)
+        ]
+        for row in range(len(LISTED))
+    ]
+)
+"""(416, d) the points of the tree, in the order of the list."""
+
+
+def test_points_of_a_tree_are_encoded_as_rows_with_a_level_midway() -> None:
+    """Bit for bit; two points are alike in the encoding only if they are one."""
+    cube = encode(TREE, POINTS)
+    assert cube.tobytes() == LISTED.unit_cube.tobytes()
+    assert len(np.unique(cube, axis=0)) == len(POINTS)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("count", [8, 15, 30])
+def test_on_a_pool_of_all_points_the_choice_is_that_over_their_list(seed: int, count: int) -> None:
+    """With the lengthscales of the tree in the list too; and once chosen, the point stays."""
+    tried = np.random.default_rng([seed, count]).permutation(len(LISTED))[:count]
+    listed = pool.PointTable(axes=(), cube=LISTED.unit_cube, point_scales=tree_scales(TREE))
+    trials = tuple(
+        Trial(
+            Proposal(slot, slot, TREE.configuration(POINTS[row]), 0, tuple(range(slot)), (), 1.0),
+            Outcome("completed", score=float(LOSSES[row])),
+        )
+        for slot, row in enumerate(tried.tolist())
+    )
+    view = TreeView(TREE, EqualCosts(), POINTS[tried], trials, (), (), count, seed, 1)
+    others = np.delete(POINTS, tried, axis=0)
+    choice, point = pool.look_at(choose_by_expected_improvement, view, others)
+    trials_of_list = tuple(
+        replace(trial, proposal=replace(trial.proposal, row=row))
+        for trial, row in zip(trials, tried.tolist(), strict=True)
+    )
+    is_free = np.ones(len(LISTED), dtype=bool)
+    is_free[tried] = False
+    seconds = np.ones(len(LISTED))
+    by_list = choose_by_expected_improvement(
+        View(listed, trials_of_list, (), is_free, count, seed, 0, seconds)
+    )
+    assert POINTS[by_list.row].tobytes() == point.tobytes()
+    assert choice.forecast == by_list.forecast
+    climbed = pool.on_pool(choose_by_expected_improvement)(view)
+    assert climbed is not None and climbed.point.tobytes() not in {
+        p.tobytes() for p in POINTS[tried]
+    }

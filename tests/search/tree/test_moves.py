@@ -40,7 +40,7 @@ def test_drawn_neighbouring_and_varied_points_are_free(seed: int) -> None:
     drawn = draw_points(ground, rng, 20).points
     assert len(drawn) == 20
     around = neighbours(ground, centre)
-    varied = vary(ground, rng, centre, 30)
+    varied = ground.free_points(vary(TREE, rng, centre[None], 30))
     for points in (drawn, around, varied):
         assert_free(ground, points)
     is_header = [variable.is_repeat or variable.is_category for variable in TREE.variables]

@@ -1,0 +1,74 @@
+"""Points of a tree as points of the unit cube, for models of the scores.
+
+    m  points      D  columns      p  lengthscales, one for each family of variables
+
+What is inactive lies midway: a point with a layer more then has a distance from its neighbour without
+it that depends on the layer's values, and an absent layer lies beside none of the extremes.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.maths.scales import Scales
+from fovnet.search.tree.tree import Tree, Variable
+from fovnet.search.tree.variables import Levels
+
+Floats = NDArray[np.float64]
+
+MEDIAN_LENGTHSCALE = 0.39
+"""Of one family, times the root of their number, as in `fovnet.maths.scales`."""
+MOST_COUNTED_FAMILIES = 12
+"""A point has fewer active variables than its tree has families."""
+SCALE_DEVIATION = 0.8  # of the logarithm of a lengthscale
+
+
+def encode(tree: Tree, points: Floats) -> Floats:
+    """(m, D) the points (m, d); where all is active as `Space.unit_cube`.
+
+    A number, also of copies, at its place; a category of several levels as one column for each, any
+    two levels 1 apart.  A variable with a single value has no column.
+    """
+    columns = [
+        _encoded_columns(variable, points[:, number])
+        for number, variable in enumerate(tree.variables)
+        if not variable.values.is_fixed
+    ]
+    return np.hstack([np.empty((len(points), 0)), *columns])
+
+
+def _encoded_columns(variable: Variable, numbers: Floats) -> Floats:
+    """The columns (m, c) of one variable with numbers (m,)."""
+    values = variable.values
+    is_inactive = np.isnan(numbers)
+    if not (isinstance(values, Levels) and values.is_category):
+        return np.where(is_inactive, 0.5, values.places(numbers))[:, None]
+    level_columns = values.axis.columns
+    midway = level_columns.mean(axis=0)
+    indices = np.where(is_inactive, 0, numbers).astype(np.int64)
+    return np.where(is_inactive[:, None], midway, level_columns[indices])
+
+
+@lru_cache(maxsize=8)
+def tree_scales(tree: Tree) -> Scales:
+    """The lengthscales of the columns of `encode`: one for all copies of a variable, another for a
+    variable of the same name in another branch."""
+    families: dict[str, int] = {}
+    family_of_columns: list[int] = []
+    for variable in tree.variables:
+        if variable.values.is_fixed:
+            continue
+        family = families.setdefault(variable.family, len(families))
+        column_count = _encoded_columns(variable, np.full(1, np.nan)).shape[1]
+        family_of_columns += [family] * column_count
+    count = len(families)
+    median = MEDIAN_LENGTHSCALE * np.sqrt(min(count, MOST_COUNTED_FAMILIES))
+    return Scales(
+        share=np.eye(count)[family_of_columns],
+        centre=np.full(count, np.log(median)),
+        width=np.full(count, SCALE_DEVIATION),
+        axis_count=count,
+    )
