@@ -121,7 +121,7 @@ class StrideCosts:
     def __call__(self, configurations: Sequence[Configuration], /) -> Priced:
         count = len(configurations)
         faults = [_fault_of_strides(configuration) for configuration in configurations]
-        return Priced(faults, np.ones(count))
+        return Priced(faults, np.ones(count), np.full(count, np.nan))
 
 
 def stride_costs_of(facts: Mapping[str, Any]) -> Costs:

@@ -79,6 +79,9 @@ def look_at(look: Look, view: TreeView, candidates: Floats) -> tuple[Choice, Flo
     """The choice of a look among candidates (m, d) and the stopped rows, and its point (d,)."""
     points = np.concatenate([view.points, candidates])
     priced = view.ground.price(points)
+    memory_bytes: Floats | None = priced.memory_bytes
+    if np.isnan(priced.memory_bytes).any():
+        memory_bytes = None
     is_free = np.arange(len(points)) >= len(view.points)
     is_free[list(view.stopped_rows)] = True
     table = PointTable(axes=(), cube=encode(view.tree, points), point_scales=tree_scales(view.tree))
@@ -92,7 +95,7 @@ def look_at(look: Look, view: TreeView, candidates: Floats) -> tuple[Choice, Flo
             seed=view.seed,
             initial_count=0,
             predicted_seconds=priced.seconds,
-            memory=priced.memory_bytes,
+            memory=memory_bytes,
             modelling=view.modelling,
             continued_count=view.slot - len(view.points),
             rung_epochs=view.rung_epochs,

@@ -31,11 +31,11 @@ class Fault(NamedTuple):
 
 class Priced(NamedTuple):
     """Of m points: what does not fit, None where all does; predicted seconds of a training; estimated
-    bytes of memory that it needs, None if they are unknown."""
+    bytes of memory that it needs, nan if they are unknown."""
 
     faults: Sequence[Fault | None]
     seconds: Floats
-    memory_bytes: Floats | None = None
+    memory_bytes: Floats
 
 
 class Costs(Protocol):
@@ -77,7 +77,7 @@ class EqualCosts:
 
     def __call__(self, configurations: Sequence[Configuration], /) -> Priced:
         count = len(configurations)
-        return Priced([None] * count, np.full(count, self.seconds))
+        return Priced([None] * count, np.full(count, self.seconds), np.full(count, np.nan))
 
 
 def equal_costs_of(facts: Mapping[str, Any]) -> Costs:
