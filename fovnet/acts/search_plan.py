@@ -89,6 +89,9 @@ class SearchPlan:
             further_checksums.append([network.sha256 for network in self.warm_start])
         if self.prior:
             further_checksums.append(self.prior.sha256)
+        if self.settings.search.has_tree:
+            # the order of its variables, which the digest of a mapping lacks
+            further_checksums.append(search_tree(self.settings).facts["starts"])
         return digest(
             [
                 *self.settings.settings_of_trials,

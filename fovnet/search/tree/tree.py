@@ -156,26 +156,32 @@ class Tree:
     def point(self, configuration: Configuration) -> Floats:
         """(d,) the canonical point of a configuration: what is inactive in it is dropped, what is
         missing gets its start value.  Raises ValueError for a value that a variable cannot have."""
-        point = np.full(len(self), np.nan)
+        numbers = [np.nan] * len(self)
         for number, variable in enumerate(self.variables):
-            if not are_active(point[None], variable)[0]:
+            is_root = variable.header == ROOT
+            if not (is_root or variable.least <= numbers[variable.header] <= variable.most):
                 continue
-            point[number] = self.starts[number]
+            numbers[number] = float(self.starts[number])
             if variable.key in configuration:
-                point[number] = variable.values.read(configuration[variable.key])
-        return point
+                numbers[number] = variable.values.read(configuration[variable.key])
+        return np.array(numbers)
 
     def configuration(self, point: Floats) -> dict[str, Level]:
         """The active values of a canonical point (d,), in order."""
-        return {
-            variable.key: variable.values.write(number)
-            for variable, number in zip(self.variables, point.tolist(), strict=True)
-            if number == number  # nan is not equal to itself
-        }
+        return self.configurations(point[None])[0]
 
     def configurations(self, points: Floats) -> list[dict[str, Level]]:
         """Those of canonical points (m, d)."""
-        return [self.configuration(point) for point in points]
+        configurations: list[dict[str, Level]] = [{} for _ in points]
+        rows, columns = np.nonzero(~np.isnan(points))
+        key_and_writer = [(variable.key, variable.values.write) for variable in self.variables]
+        active_numbers = points[rows, columns].tolist()
+        for row, column, number in zip(
+            rows.tolist(), columns.tolist(), active_numbers, strict=True
+        ):
+            key, write = key_and_writer[column]
+            configurations[row][key] = write(number)
+        return configurations
 
 
 def are_active(points_so_far: Floats, variable: Variable) -> NDArray[np.bool_]:

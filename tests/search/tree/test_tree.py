@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis.strategies import DrawFn, composite, floats, integers, sampled_from
 
 from fovnet.errors import SearchError
+from fovnet.records import digest
 from fovnet.search.tree.start import change_point, tree_with_start
 from fovnet.search.tree.tree import Tree, written_form
 from fovnet.search.tree.variables import Range
@@ -154,6 +155,13 @@ def test_the_tree_is_the_same_after_its_journal_was_read() -> None:
     tree = Tree.from_facts(facts)
     assert tree.facts == TREE.facts
     assert tree.variables == TREE.variables and (tree.starts == TREE.starts).all()
+
+
+def test_a_tree_in_another_order_has_other_facts() -> None:
+    """Its points are written, and drawn, in another order."""
+    reordered = Tree.of(dict(reversed(DECLARED.items())))
+    assert digest(reordered.facts) != digest(Tree.of(DECLARED).facts)
+    assert digest(reordered.facts["space"]) == digest(DECLARED)
 
 
 def test_65_variables_of_which_53_can_be_active_together() -> None:
