@@ -137,7 +137,7 @@ def node(
     if to:
         peer = peer_of(to)
     if to_tls:
-        _refuse_tls_to_nobody(to, tls_cert)
+        _refuse_tls_to_nobody(to)
         tls_to_peer = client_context(tls_cert, tls_key, tls_ca)
     page_port = None
     if page >= 0:
@@ -177,18 +177,11 @@ def _door_limits(
     )
 
 
-def _refuse_tls_to_nobody(to: str, tls_cert: Path | None) -> None:
-    """Raises ConfigError "node-tls" for --to-tls without --to or --tls-cert."""
-    missing_options = []
+def _refuse_tls_to_nobody(to: str) -> None:
+    """Raises ConfigError "node-tls" for --to-tls without --to.  A node in plain text may send to an
+    archive that speaks TLS."""
     if not to:
-        missing_options.append("--to")
-    if tls_cert is None:
-        missing_options.append("--tls-cert")
-    if missing_options:
-        options_in_words = " and ".join(missing_options)
-        raise ConfigError(
-            "node-tls", f"--to-tls without {options_in_words}; give {options_in_words}, too"
-        )
+        raise ConfigError("node-tls", "--to-tls without --to; give --to, too")
 
 
 def _refuse_without_pynetdicom() -> None:

@@ -342,9 +342,8 @@ def test_a_port_that_needs_a_privilege_is_called_so() -> None:
     ("options", "sentence"),
     [
         (["--page", "-5"], "'--page'"),
-        (["--to-tls"], "--to-tls without --to and --tls-cert"),
+        (["--to-tls"], "--to-tls without --to;"),
         (["--to-tls", "--tls-cert", "none.pem"], "--to-tls without --to;"),
-        (["--to-tls", "--to", "PACS@127.0.0.1:104"], "--to-tls without --tls-cert;"),
     ],
 )
 def test_options_that_mean_nothing_are_refused_by_name(tmp_path, options, sentence) -> None:
