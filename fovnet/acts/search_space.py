@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from fovnet.net.training.warm_start import Beginning, space_of_members
 from fovnet.search.look.mesh import refuse_neighbours
 from fovnet.search.look.view import POLLING, Neighbour, Polling
 from fovnet.search.space import Axis, Space, paper_space
-from fovnet.search.tree.start import tree_with_start
+from fovnet.search.tree.start import change_point, tree_with_start
 from fovnet.search.tree.tree import Tree
 
 
@@ -85,7 +85,8 @@ def start_configuration(
 
 def change_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
     """The start configuration with "axis=level" changes; of a tree, what they make active begins with
-    its start values.  Raises ConfigError ("train-set"), and SearchError as `axes.change_levels`."""
+    its start values.  Raises ConfigError ("train-set"), and SearchError as `axes.change_levels` or
+    `change_point`."""
     level_by_axis: dict[str, Any] = {}
     for change in changes:
         axis, equals_sign, level_text = change.partition("=")
@@ -107,35 +108,7 @@ def change_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
                 "for instance --set log2_filters=4",
             ) from None
     if settings.search.has_tree:
-        return _change_point(settings, level_by_axis)
+        tree = search_tree(settings)
+        start = tree.configuration(tree.start_point)
+        return change_point(tree, start, level_by_axis, "--set")
     return axes.change_levels(start_configuration(settings), level_by_axis)
-
-
-def _change_point(settings: Settings, level_by_key: Mapping[str, Any]) -> dict[str, Any]:
-    """The start of a tree with changed values.  Raises ConfigError ("train-set") for a value that the
-    tree has not, or that is not active then."""
-    tree = search_tree(settings)
-    start = tree.configuration(tree.start_point)
-    # of a branch that is left, a value of the same name means another variable
-    changed_choices = {
-        variable.key
-        for variable in tree.variables
-        if variable.is_choice and variable.key in level_by_key
-    }
-    unchanged = {
-        key: level
-        for key, level in start.items()
-        if not any(key.startswith(f"{choice}.") for choice in changed_choices)
-    }
-    try:
-        changed = tree.configuration(tree.point({**unchanged, **level_by_key}))
-    except ValueError as wanted:
-        changes = ", ".join(f"{key}={level}" for key, level in level_by_key.items())
-        raise ConfigError("train-set", f"--set {changes}: give {wanted}") from None
-    for key in level_by_key:
-        if key not in changed:
-            raise ConfigError(
-                "train-set",
-                f"--set {key}: not a variable of the network then, which has {', '.join(changed)}",
-            )
-    return changed

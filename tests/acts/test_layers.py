@@ -18,7 +18,7 @@ from fovnet.acts.search_space import change_start, search_tree
 from fovnet.cli import app
 from fovnet.config.files import load_settings, parse
 from fovnet.config.models import Settings
-from fovnet.errors import ConfigError
+from fovnet.errors import SearchError
 from fovnet.results import Results
 from fovnet.search.slot_files import read_trials
 from fovnet.search.trial import Outcome, Proposal, Trial
@@ -50,18 +50,24 @@ def test_a_new_branch_begins_with_its_start_values(settings: Settings) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        (["conv.1.stride=9"], "--set conv.1.stride=9: give a whole number from 1 to 3"),
-        (["optimiser=lion"], "--set optimiser=lion: give one of sgd, adam, adagrad, rmsprop"),
-        (["optimiser.beta1=0.5"], "--set optimiser.beta1: not a variable of the network then"),
-        (["conv.4.kernel=3"], "--set conv.4.kernel: not a variable of the network then"),
+        (["conv.1.stride=9"], "--set: conv.1.stride = 9; give a whole number from 1 to 3"),
+        (["optimiser=lion"], "--set: optimiser = lion; give one of sgd, adam, adagrad, rmsprop"),
+        (
+            ["optimiser.beta1=0.5"],
+            "--set: optimiser.beta1 0.5 belongs to adam, but optimiser is sgd;",
+        ),
+        (
+            ["conv.4.kernel=3"],
+            "--set: conv.4.kernel 3 belongs to conv.4, but conv is 2; leave it out",
+        ),
     ],
 )
 def test_a_change_that_no_network_of_the_tree_has_is_refused(
     settings: Settings, changes: list[str], sentence: str
 ) -> None:
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(SearchError) as refused:
         change_start(settings, changes)
-    assert refused.value.code == "train-set"
+    assert refused.value.code in ("tree-value", "tree-inactive")
     assert refused.value.sentence.startswith(sentence)
 
 
