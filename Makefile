@@ -10,10 +10,6 @@ export PATH := $(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=       # else each of some hundred processes compiles all it imports: 3 s of torch in place of 1.3
 
-# One process of tests more than cores: some tests wait for clocks and processes, and the last ones would leave a core idle.
-CORE_COUNT := $(shell getconf _NPROCESSORS_ONLN)
-export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell expr $(CORE_COUNT) + 1)
-
 .PHONY: setup demo test fast shipped clean
 .DEFAULT_GOAL := help
 

@@ -80,33 +80,35 @@ def label(
     region_vocabulary = vocabulary(regions)
     if third:
         refuse_single_readings(out_folder, region_vocabulary)
-    page_socket = open_port(port)  # before a folder is made
-    with progress_bar("reading", "answers") as advance:
-        items = gather_items(starts, region_vocabulary, advance)
-    desk = Desk(
-        out_folder,
-        items,
-        region_vocabulary,
-        reader=reader,
-        mode=reading_mode,
-        order=order,
-        seed=seed,
-    )
-    _show_notes(desk, count_refused(starts))
-    _show_progress(desk.progress_facts(), "to label")
-    try:
-        serve(
-            desk, page_socket, announce=lambda address: out.print(f"open {address}\nCtrl-C ends it")
+    with open_port(port) as page_socket:  # before a folder is made
+        with progress_bar("reading", "answers") as advance:
+            items = gather_items(starts, region_vocabulary, advance)
+        desk = Desk(
+            out_folder,
+            items,
+            region_vocabulary,
+            reader=reader,
+            mode=reading_mode,
+            order=order,
+            seed=seed,
         )
-    except KeyboardInterrupt:
-        pass
-    finally:
-        progress = desk.progress_facts()
-        _show_progress(progress, f"left; tables: {out_folder / 'regions.tsv'}")
-        desk.close()
-    if progress["unwritten"]:
-        err.print(f"{progress['unwritten']}; the same command writes them")
-        raise typer.Exit(3)
+        _show_notes(desk, count_refused(starts))
+        _show_progress(desk.progress_facts(), "to label")
+        try:
+            serve(
+                desk,
+                page_socket,
+                announce=lambda address: out.print(f"open {address}\nCtrl-C ends it"),
+            )
+        except KeyboardInterrupt:
+            pass
+        finally:
+            progress = desk.progress_facts()
+            _show_progress(progress, f"left; tables: {out_folder / 'regions.tsv'}")
+            desk.close()
+        if progress["unwritten"]:
+            err.print(f"{progress['unwritten']}; the same command writes them")
+            raise typer.Exit(3)
 
 
 def _reading_mode(reader: str, order: str, *, blind: bool, third: bool) -> str:

@@ -24,7 +24,6 @@ from fovnet.cli.screen import err
 from fovnet.decision.ensemble import load_ensemble
 from fovnet.errors import ConfigError
 from fovnet.machine.allocation import keep_freed_memory
-from fovnet.machine.threads import one_thread
 from fovnet.node.answering import Answering
 from fovnet.node.outbox import Pauses
 from fovnet.node.peers import all_callers, caller_of, peer_of, title_of
@@ -158,7 +157,7 @@ def node(
         pauses=Pauses(give_up_s=SECONDS_PER_HOUR * give_up),
     )
     keep_freed_memory()
-    with lock_places(out_folder) as places, one_thread():
+    with lock_places(out_folder) as places:
         with device_and_engine_as_options():
             networks = load_ensemble(model_folder(model), device, engine=engine)
         answering = Answering(places, networks, tuple(kinds_included(include)))

@@ -14,7 +14,6 @@ from fovnet.decision.answer import AnsweredVolume, make_refusal
 from fovnet.decision.ensemble import Ensemble
 from fovnet.errors import FovnetError, VolumeError
 from fovnet.machine.parallel import Admission, run_in_order
-from fovnet.machine.threads import one_thread
 from fovnet.net.faults import is_memory_short
 from fovnet.unforeseen import internal
 from fovnet.volume.slices.stack import SliceStack, Slicing, slice_volume
@@ -45,7 +44,6 @@ def predict_volumes(
              depend on it: every volume is read and classified by itself.
     Volumes being read or waiting to be classified are limited in number and, together, to
     `BATCH_BUDGET_BYTES`; one more is being classified, and of one more the caller has the slices.
-    Until the last answer is taken, linear algebra in this process uses one thread.
     """
     sources = [source for _, source in named_sources]
     read_volume = partial(_read_volume, slicing=Slicing(**ensemble.slicing_settings))
@@ -61,12 +59,10 @@ def predict_volumes(
     else:
         volumes = _read_ahead(read_volume, sources)
     named_volumes = zip(named_sources, volumes, strict=True)
-    # here, not in the threads that compute: a limit that these set has no effect
-    with one_thread():
-        yield from _answer_ahead(
-            _answer_volume(volume_id, source.path, volume, ensemble)
-            for (volume_id, source), volume in named_volumes
-        )
+    yield from _answer_ahead(
+        _answer_volume(volume_id, source.path, volume, ensemble)
+        for (volume_id, source), volume in named_volumes
+    )
 
 
 def _answer_ahead(answers: Iterator[AnsweredVolume]) -> Iterator[AnsweredVolume]:

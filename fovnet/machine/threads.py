@@ -4,10 +4,6 @@ Small matrix products gain nothing from a second thread, and are severalfold slo
 processes use the cores: cutting twelve volumes took 1.7 s with one thread and 8.0 s with two beside
 two trainings.  With one thread the order of the sums, and so the last bit, does not depend on the
 number of cores either; it does on their kind, by which BLAS chooses its kernels.
-
-OpenBLAS 0.3.31 heeds the number that the first thread of a process sets which sets any, and no other
-thread's: the limit is entered where a computation begins, by the thread that loaded the networks, not
-by the threads that it is given to.
 """
 
 from __future__ import annotations

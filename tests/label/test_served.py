@@ -225,3 +225,13 @@ def test_odd_options_and_a_taken_port_are_refused(server, answers, tmp_path, mor
     assert isinstance(fault, FovnetError) and fault.code == code
     assert not (tmp_path / "out").exists()
     assert code != "label-port" or f"port {server.port}: cannot listen there" in str(fault)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are told otherwise here")
+def test_a_refused_labelling_leaves_no_port_open(tmp_path) -> None:
+    open_files = len(list(Path("/proc/self/fd").iterdir()))
+    refused = CliRunner().invoke(
+        app, ["label", str(tmp_path / "no-answers"), "--out", str(tmp_path / "labels")]
+    )
+    assert refused.exit_code and refused.exception is not None
+    assert len(list(Path("/proc/self/fd").iterdir())) == open_files

@@ -192,10 +192,7 @@ def train_network(
         deciding_facts = _deciding_facts(
             architecture, learning_rate, batch_size, seed, recipe, network_facts, optimiser
         )
-        if beginning is not None:
-            deciding_facts["begin"] = beginning.sha256
-        if data_hash:
-            deciding_facts["source"] = data_hash
+        deciding_facts |= _facts_of_sources(beginning, data_hash)
         checkpoint = Checkpoint(weights_path, deciding_facts)
         checkpoint.resume(progress)
         seconds_before_kill = progress.seconds
@@ -270,6 +267,16 @@ def _deciding_facts(
         **optimiser_facts,
         "facts": {name: value for name, value in network_facts.items() if name != "slot"},
     }
+
+
+def _facts_of_sources(beginning: Beginning | None, data_hash: str) -> dict[str, Any]:
+    """What a training begins with and the data it sees, each only where it is told."""
+    facts_of_sources = {}
+    if beginning is not None:
+        facts_of_sources["begin"] = beginning.sha256
+    if data_hash:
+        facts_of_sources["source"] = data_hash
+    return facts_of_sources
 
 
 @dataclass(frozen=True)
