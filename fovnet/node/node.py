@@ -92,9 +92,13 @@ class Node:
         page_server = None
         page_address = ""
         if page_port is not None:
-            page_server = _open_port(
-                page_port, lambda: serve(page_port, settings.title, self.status)
-            )
+            try:
+                page_server = _open_port(
+                    page_port, lambda: serve(page_port, settings.title, self.status)
+                )
+            except ConfigError:
+                self._door.close()
+                raise
             page_address = f"; page http://127.0.0.1:{page_server.server_address[1]}/"
         waiting_in_words = f"{len(self._waiting_folders)} series wait for answers"
         self.log(f"{settings.title} listens on port {port}{page_address}; {waiting_in_words}")
@@ -119,6 +123,7 @@ class Node:
             thread.join()
         if page_server:
             page_server.shutdown()
+            page_server.server_close()
         self.log("stopped; the same command goes on from here")
 
     @property

@@ -307,6 +307,9 @@ def test_the_page_tells_how_the_node_is(
                 fault.read().decode(),
                 fault.headers["Content-Length"],
             )
+    page_port = int(address.strip("/").rpartition(":")[2])
+    with socket.create_server(("127.0.0.1", page_port)):
+        pass  # the node has closed its own
     assert answered == status
     assert (int(length) == 0) is (status == 404)
     assert ("series" in text) is (method == "GET" and status != 404)
