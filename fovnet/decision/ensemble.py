@@ -17,7 +17,7 @@ from fovnet.decision import dark_slices, novelty, orientation
 from fovnet.decision.chain.margins import find_air
 from fovnet.decision.folder import FACTS_FILE_NAME, RULE_FILE_NAME, ModelFolder
 from fovnet.decision.judge import Judge, MemberOutputs
-from fovnet.decision.networks import load_engine, refuse_unusable_choice
+from fovnet.decision.networks import load_engine, settle_choice
 from fovnet.decision.novelty import REFERENCE_SLICES, NoveltyReference, fit_reference
 from fovnet.decision.orientation import Orientation
 from fovnet.decision.parts import (
@@ -225,13 +225,13 @@ def load_ensemble(
     Raises ModelError if a part is missing, damaged or senseless, leads out of the folder, or is not
     the recorded one; if a network was trained for other classes, on slices of another format than
     those that will be cut for it, or with other inputs than the other members; and if the parts do
-    not work together on a slice of noise; and as `load_engine`.
+    not work together on a slice of noise; and as `settle_choice` and `load_engine`.
     """
     model_folder = ModelFolder(folder)
     model_folder.refuse_missing()  # a folder that is none is refused before a device is asked for
-    refuse_unusable_choice(engine, device)
+    device_name = settle_choice(engine, device)
     with refuse_damage(folder), np.errstate(over="ignore", invalid="ignore"):
-        chosen_engine = load_engine(model_folder, device, engine)
+        chosen_engine = load_engine(model_folder, device_name, engine)
         ensemble = _load_parts(model_folder, chosen_engine.engine, rule)
         _refuse_unfit(folder, ensemble)
     if chosen_engine.why_not_graph:

@@ -35,9 +35,12 @@ FAULTS_OF_GRAPHS = (
 """Codes of what torch does without."""
 
 
-def refuse_unusable_choice(engine_name: str, device: str) -> None:
-    """Raise ConfigError for an unknown engine ("engine-unknown"), an unknown or missing device, and
-    an engine that cannot use it ("engine-device")."""
+def settle_choice(engine_name: str, device: str) -> str:
+    """The device that is meant, as `settle_device` names it.
+
+    Raises ConfigError for an unknown engine ("engine-unknown"), an unknown or missing device, and
+    an engine that cannot use it ("engine-device").
+    """
     refuse_unknown_engine(engine_name)
     device_name = settle_device(device)
     if engine_name == ONNX and device_name != CPU:
@@ -46,6 +49,7 @@ def refuse_unusable_choice(engine_name: str, device: str) -> None:
             f"engine {ONNX} computes on the CPU, but the device is {device_name}; use --device cpu, or "
             "torch",
         )
+    return device_name
 
 
 class ChosenEngine(NamedTuple):
@@ -59,11 +63,11 @@ def load_engine(model_folder: ModelFolder, device: str, engine_name: str) -> Cho
     """The networks of a folder in the engine of that name, or in the fastest that can be used
     ("auto").
 
-    Raises as `refuse_unusable_choice` and `load_members`, and ModelError as `OnnxEngine` where its
-    engine is asked for or torch is not installed.
+    device  as `settle_choice` gives it
+    Raises as `load_members`, and ModelError as `OnnxEngine` where its engine is asked for or torch
+    is not installed.
     """
-    refuse_unusable_choice(engine_name, device)
-    if engine_name == TORCH or settle_device(device) != CPU:
+    if engine_name == TORCH or device != CPU:
         return ChosenEngine(load_torch_engine(model_folder, device))
     try:
         return ChosenEngine(_load_onnx_engine(model_folder))
@@ -118,14 +122,14 @@ def _load_onnx_engine(model_folder: ModelFolder) -> OnnxEngine:
     """The networks of a folder by their graph.  Raises as `OnnxEngine` and
     `ModelFolder.weight_files`, and "graph-unlisted" for one that SHA256SUMS does not name, as one
     that `write_graph_part` was writing when it was killed."""
-    path = checked_part_path(model_folder.path, GRAPH_FILE_NAME)
-    if path.exists() and not is_listed(model_folder.path, GRAPH_FILE_NAME):
+    graph_path = checked_part_path(model_folder.path, GRAPH_FILE_NAME)
+    if graph_path.exists() and not is_listed(model_folder.path, GRAPH_FILE_NAME):
         raise ModelError(
             "graph-unlisted",
-            f"{path}: not listed in {SUMS_FILE_NAME}; {advise_to_write_again(path)}",
+            f"{graph_path}: not listed in {SUMS_FILE_NAME}; {advise_to_write_again(graph_path)}",
         )
     return OnnxEngine(
-        path,
+        graph_path,
         [read_architecture(path, load_facts(path)) for path in model_folder.weight_files],
         [network.sha256 for network in model_folder.networks],
     )
