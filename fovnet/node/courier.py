@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 from pydicom import dcmread
@@ -74,8 +75,10 @@ class Courier:
                 self._failure_count = 0
             return False
         started_s = time.monotonic()
-        association, is_connected = self._open_association()
+        connections: list[socket] = []
+        association = self._open_association(connections)
         waited_until_timeout = time.monotonic() - started_s >= self.timeout_s
+        is_connected = bool(connections)
         try:
             if association.is_established:
                 trouble = self._deliver(association, unsent_paths, uncommitted_paths)
@@ -83,6 +86,9 @@ class Courier:
                 trouble = self._why_no_association(association, is_connected, waited_until_timeout)
         finally:
             association.release()
+            # pynetdicom 3.0.4 leaves a socket open whose `shutdown` raises, as where the peer has gone
+            for connection in connections:
+                connection.close()
         self._note_peer_trouble(trouble, len(unsent_paths))
         return True
 
@@ -152,9 +158,9 @@ class Courier:
             return f"{self._peer_name} lets {self.own_title} connect, and says nothing for {timeout_in_words}"
         return f"{self._peer_name} breaks off when {self.own_title} asks for an association"
 
-    def _open_association(self) -> tuple[Association, bool]:
-        """An association with the peer, or what has become of it; and whether the peer let us
-        connect."""
+    def _open_association(self, connections: list[socket]) -> Association:
+        """An association with the peer, or what has become of it; the connection under it is added to
+        `connections` where the peer let us connect."""
         application_entity = AE(self.own_title)
         application_entity.acse_timeout = self.timeout_s
         application_entity.dimse_timeout = self.timeout_s
@@ -165,18 +171,21 @@ class Courier:
         tls_args = None
         if self.tls_context:
             tls_args = (self.tls_context, self.peer.host)
-        connection_events: list[evt.Event] = []
-        association = application_entity.associate(
+
+        def note_connection(event: evt.Event) -> None:
+            association_socket: Any = event.assoc.dul.socket
+            connections.append(association_socket.socket)
+
+        return application_entity.associate(
             self.peer.host,
             self.peer.port,
             ae_title=self.peer.title,
             tls_args=tls_args,
             evt_handlers=[
                 (evt.EVT_N_EVENT_REPORT, self.on_commitment),
-                (evt.EVT_CONN_OPEN, connection_events.append),
+                (evt.EVT_CONN_OPEN, note_connection),
             ],
         )
-        return association, bool(connection_events)
 
     def _send_reports(
         self, association: Association, report_paths: list[Path], peer_offers_commitment: bool

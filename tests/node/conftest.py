@@ -11,10 +11,28 @@ from typing import Any
 
 import pytest
 from pydicom.dataset import FileDataset
+from pynetdicom.transport import AssociationSocket
 
 from fovnet.decision.ensemble import Ensemble, load_ensemble
 from fovnet.results import shipped_folder
 from tests.node.parties import PATIENT, Archive
+
+SHUT_DOWN_BY_THE_LIBRARY = AssociationSocket._shutdown_socket
+
+
+def shut_down_and_close(connection: AssociationSocket) -> None:
+    SHUT_DOWN_BY_THE_LIBRARY(connection)
+    if connection.socket is not None:
+        connection.socket.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def closing_peers() -> Iterator[None]:
+    """Peers that close what they opened.  pynetdicom 3.0.4 leaves a socket whose `shutdown` raises,
+    as where the node has gone, to the garbage collector, which tells a later test of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AssociationSocket, "_shutdown_socket", shut_down_and_close)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import ssl
 import time
 from collections.abc import Iterator, Sequence
@@ -83,7 +82,6 @@ def at_work(folder: Path, networks: Ensemble, **settings: Any) -> Iterator[AtWor
         finally:
             node.stopped.set()
             thread.join()
-            gc.collect()  # sockets, while the test is told of
 
 
 def statuses(

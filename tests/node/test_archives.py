@@ -25,7 +25,7 @@ from fovnet.node.places import UNSENT, lock_places
 from tests.node.parties import AtWork, at_work
 from tests.node.test_orthanc import free_port, process, program, told, until
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")]
+pytestmark = pytest.mark.slow
 SPEED = 300.0  # seconds of the delivery's clock in one
 TWO_HOURS_S = 7200.0
 STORESCP = """[[TransferSyntaxes]]

@@ -12,6 +12,7 @@ import pytest
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 from pynetdicom.sop_class import Comprehensive3DSRStorage, EnhancedSRStorage, MRImageStorage
+from pynetdicom.transport import AssociationSocket
 
 from fovnet.node.courier import Courier
 from fovnet.node.door import Door
@@ -22,8 +23,7 @@ from fovnet.node.peers import LOCAL_CALLER, ReportPeer
 from fovnet.node.places import DELIVERED, STORED, UNSENT, lock_places
 from fovnet.node.settings import DoorLimits
 from fovnet.node.tls import client_context, server_context
-
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+from tests.node.conftest import shut_down_and_close
 
 
 def report(path) -> str:
@@ -181,6 +181,26 @@ def test_an_archive_that_rejects_the_node_is_told_from_one_that_is_away(places, 
     assert re.fullmatch(
         "ARCHIVE at .* rejects FOVNET: Calling AE title not recogni[sz]ed", taker.trouble
     )
+
+
+def test_a_call_closes_its_connection_where_the_library_leaves_it_open(
+    places, archive, monkeypatch
+) -> None:
+    """pynetdicom closes no socket whose `shutdown` raises, as where the peer went first."""
+    connections: list[socket.socket] = []
+
+    def leave_open(connection: AssociationSocket) -> None:
+        if connection.assoc.is_requestor and connection.socket is not None:
+            connections.append(connection.socket)
+        else:
+            shut_down_and_close(connection)
+
+    _, port = archive(knows=["OTHER"])
+    report(places.reports(UNSENT) / "a.dcm")
+    monkeypatch.setattr(AssociationSocket, "_shutdown_socket", leave_open)
+    courier(Outbox(places, Clock()), port).deliver_due_reports()
+    until(lambda: connections)
+    assert {connection.fileno() for connection in connections} == {-1}
 
 
 NO_SR = "does not take Comprehensive 3D SR"

@@ -37,8 +37,6 @@ from fovnet.node.tls import client_context, server_context
 from fovnet.volume.dicom.decoding import list_decodable_syntaxes
 from tests.node.parties import statuses
 
-# the library leaves sockets whose other end has gone to the garbage collector
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 DOZEN = 12
 PATIENCE_S = 20.0
 
@@ -293,8 +291,12 @@ def test_a_failed_handshake_is_told_with_its_reason(opened, certificates) -> Non
     ours = (certificates.cert, certificates.key, certificates.ca)
     here = opened(tls=server_context(*ours))
     bare = ssl.create_default_context(cafile=certificates.ca)
-    with pytest.raises(OSError), socket.create_connection(("127.0.0.1", here.port)) as plain:
-        bare.wrap_socket(plain, server_hostname="127.0.0.1").recv(1)
+    with (
+        pytest.raises(OSError),
+        socket.create_connection(("127.0.0.1", here.port)) as plain,
+        bare.wrap_socket(plain, server_hostname="127.0.0.1") as encrypted,
+    ):
+        encrypted.recv(1)
     assert not echo(here.port).is_established  # without TLS
     here.until(tls_failed=2)
     assert here.lines == [

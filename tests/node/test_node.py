@@ -38,9 +38,6 @@ from fovnet.node.tls import client_context, server_context
 from fovnet.records import read_json
 from tests.node.parties import PATIENT, at_work, statuses
 
-# the library leaves sockets whose other end has gone to the garbage collector
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-
 
 def key(images) -> str:
     return hash_uids(images[0].StudyInstanceUID, images[0].SeriesInstanceUID)
