@@ -18,6 +18,7 @@ from fovnet.net.family import axes
 from fovnet.net.family.layered_tree import refuse_foreign_tree
 from fovnet.net.training.warm_start import Beginning, space_of_members
 from fovnet.search.look.mesh import refuse_neighbours
+from fovnet.search.look.neighbour_rules import level_rules
 from fovnet.search.look.view import POLLING, Neighbour, Polling
 from fovnet.search.space import Axis, Space, paper_space
 from fovnet.search.tree.start import change_point, tree_with_start
@@ -52,9 +53,10 @@ def search_space(settings: Settings, networks: Sequence[Beginning] | None = None
 
 def search_tree(settings: Settings) -> Tree:
     """The tree of the settings, with the start values of `search.start`.  Raises SearchError as
-    `tree_with_start` and `refuse_foreign_tree`."""
+    `tree_with_start` and `refuse_foreign_tree`, and ConfigError as `level_rules`."""
     tree = tree_with_start(settings.search.model_dump()["space"], settings.search.start)
     refuse_foreign_tree(tree)
+    level_rules(tree, polling_of(settings))
     return tree
 
 

@@ -52,7 +52,8 @@ REASON_WITHOUT_REGRET = {
 }
 # fmt: off
 METHODS_ON_TREES = (
-    "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-hyperband", "ensemble-ei", "random", "hyperband",
+    "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-hyperband", "ensemble-ei", "mads", "random",
+    "hyperband",
 )
 # fmt: on
 REASON_AGAINST_TREE = {
@@ -288,6 +289,12 @@ class Search(Section):
             if self._is_set(key):
                 sentence = f"{getattr(self, key)} {reason}, but this one is a tree; leave it out"
                 faults.append((key, sentence))
+        if self.mads and self.mads.extended != Mads().extended:
+            sentence = (
+                f"{self.mads.extended:g} is a share of the rows of a finite space, but this one is a "
+                "tree, whose structures take turns; leave it out"
+            )
+            faults.append(("mads.extended", sentence))
         if faults:
             raise PathFaults(faults)
         return self

@@ -26,6 +26,7 @@ from fovnet.search.look.pool import on_pool
 from fovnet.search.look.ranking import choose_by_ranking
 from fovnet.search.look.rgpe import choose_by_taught_processes
 from fovnet.search.look.tpe import STARTUPS, choose_by_parzen
+from fovnet.search.look.tree_mads import choose_by_mads_in_tree
 from fovnet.search.look.tree_uniform import draw_in_tree
 from fovnet.search.look.tree_view import TreeLook
 from fovnet.search.look.uniform import choose_uniformly
@@ -60,7 +61,7 @@ METHODS: Mapping[str, Method] = {
     "gp-hyperband": Method(
         choose_by_expected_improvement, "hyperband", on_pool(choose_by_expected_improvement)
     ),
-    "mads": Method(choose_by_mads),
+    "mads": Method(choose_by_mads, tree_look=choose_by_mads_in_tree),
     "a-mads": Method(choose_by_a_mads),
     "ranking": Method(choose_by_ranking),
     "ensemble-ei": Method(choose_by_ensemble, tree_look=on_pool(choose_by_ensemble)),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fovnet.errors import SearchError
 from fovnet.machine.threads import one_thread
 from fovnet.search.clock import LEAD
+from fovnet.search.look.neighbour_rules import level_rules
 from fovnet.search.look.tree_view import TreeView
 from fovnet.search.look.view import POLLING, RECOMMENDED, Modelling, Polling
 from fovnet.search.methods import METHODS, POLLING_METHODS
@@ -38,7 +39,8 @@ class TreeSearch(AnySearch):
     initial    number of slots drawn before the model is used, the first included; None: FIRST_POINTS
     costs      which points fit, and what they cost
     The others as in `Search`.  Raises SearchError as that, "search-method" for a method that needs a
-    finite space, and "no-feasible-row" if neither the start fits nor any of MOST_DRAWN points.
+    finite space, and "no-feasible-row" if neither the start fits nor any of MOST_DRAWN points; and
+    ConfigError as `level_rules`.
     """
 
     tree: Tree
@@ -61,6 +63,7 @@ class TreeSearch(AnySearch):
                 f"search.method: {self.method} takes no tree; choose one of {', '.join(tree_methods)}, or "
                 "give every variable a list of levels.",
             )
+        level_rules(self.tree, self.polling)
         if not len(self._stand_in.points):
             raise self._nothing_fits()
 

@@ -169,7 +169,7 @@ def test_the_methods_that_take_a_tree_are_those_that_look_in_one() -> None:
     assert set(METHODS_ON_TREES) == {name for name, way in METHODS.items() if way.tree_look}
 
 
-@pytest.mark.parametrize("method", [*REASON_AGAINST_TREE, "tpe", "mads"])
+@pytest.mark.parametrize("method", [*REASON_AGAINST_TREE, "tpe", "a-mads"])
 def test_a_method_that_needs_rows_is_refused_by_name(method: str) -> None:
     more = {"prior": "a"} if method in ("gp-rgpe",) else {}
     reason = REASON_AGAINST_TREE.get(method, "does not take a tree yet")
@@ -195,6 +195,11 @@ def test_a_method_that_needs_rows_is_refused_by_name(method: str) -> None:
             "search.prior: p.st belongs to the axes of a finite",
         ),
         ({"learn_from": ["x"], "method": "ranking"}, "search.learn_from: ['x'] learns of the axes"),
+        (
+            {"mads": {"extended": 0.5}, "method": "mads"},
+            "search.mads.extended: 0.5 is a share of the rows of a finite space, but this one is a tree, "
+            "whose structures take turns; leave it out",
+        ),
     ],
 )
 def test_settings_of_finite_spaces_are_refused_with_a_tree(

@@ -99,6 +99,10 @@ class Chances:
         is_best = np.concatenate(evaluated_values) == highest_value
         return np.sort(np.concatenate(evaluated_rows)[is_best])
 
+    def are_sure_to_fit(self, rows: Integers) -> NDArray[np.bool_]:
+        """(m,) whether each of `rows` has a probability to fit of at least SURE_TO_FIT."""
+        return np.asarray(self._log_chance_to_fit[rows] >= np.log(SURE_TO_FIT))
+
     def rows_likely_to_fit(self, rows: Integers) -> Integers:
         """The `rows` with a probability to fit of at least SURE_TO_FIT, or, if there are none, the
         most probable."""

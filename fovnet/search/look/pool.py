@@ -78,6 +78,13 @@ def on_pool(look: Look) -> TreeLook:
 def look_at(look: Look, view: TreeView, candidates: Floats) -> tuple[Choice, Floats]:
     """The choice of a look among candidates (m, d) and the stopped rows, and its point (d,)."""
     points = np.concatenate([view.points, candidates])
+    choice = look(view_of_points(view, points))
+    return choice, points[choice.row]
+
+
+def view_of_points(view: TreeView, points: Floats) -> View:
+    """The view of a table of points (M, d), the first of which are those begun; the others and the
+    stopped ones are free."""
     priced = view.ground.price(points)
     memory_bytes: Floats | None = priced.memory_bytes
     if np.isnan(priced.memory_bytes).any():
@@ -85,23 +92,20 @@ def look_at(look: Look, view: TreeView, candidates: Floats) -> tuple[Choice, Flo
     is_free = np.arange(len(points)) >= len(view.points)
     is_free[list(view.stopped_rows)] = True
     table = PointTable(axes=(), cube=encode(view.tree, points), point_scales=tree_scales(view.tree))
-    choice = look(
-        View(
-            table,
-            view.trials,
-            view.pending_rows,
-            is_free,
-            slot=view.slot,
-            seed=view.seed,
-            initial_count=0,
-            predicted_seconds=priced.seconds,
-            memory=memory_bytes,
-            modelling=view.modelling,
-            continued_count=view.slot - len(view.points),
-            rung_epochs=view.rung_epochs,
-        )
+    return View(
+        table,
+        view.trials,
+        view.pending_rows,
+        is_free,
+        slot=view.slot,
+        seed=view.seed,
+        initial_count=0,
+        predicted_seconds=priced.seconds,
+        memory=memory_bytes,
+        modelling=view.modelling,
+        continued_count=view.slot - len(view.points),
+        rung_epochs=view.rung_epochs,
     )
-    return choice, points[choice.row]
 
 
 def pool_of(view: TreeView) -> Floats:

@@ -10,11 +10,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.search.look.view import POLLING, RECOMMENDED, Modelling, Polling
+from fovnet.search.look.view import (
+    POLLING,
+    RECOMMENDED,
+    Modelling,
+    Polling,
+    RowLosses,
+    losses_of_trials,
+)
 from fovnet.search.tree.costs import Costs
 from fovnet.search.tree.moves import Ground
 from fovnet.search.tree.tree import Tree
-from fovnet.search.trial import Forecast, Trial
+from fovnet.search.trial import Forecast, Trial, latest_trials
 
 Floats = NDArray[np.float64]
 
@@ -51,6 +58,17 @@ class TreeView:
         taken = {point.tobytes() for point in self.points}
         taken -= {self.points[row].tobytes() for row in self.stopped_rows}
         return Ground(self.tree, self.costs, taken)
+
+    @cached_property
+    def latest_trials(self) -> tuple[Trial, ...]:
+        """The latest trial of each row, in the order in which the rows were begun."""
+        return tuple(latest_trials(self.trials))
+
+    @cached_property
+    def all_losses(self) -> RowLosses:
+        """Rows and scores of all latest trials but those that the machine ended; a failure's is
+        infinite."""
+        return losses_of_trials(self.latest_trials)
 
 
 class TreeChoice(NamedTuple):

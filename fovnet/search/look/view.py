@@ -83,9 +83,11 @@ class Neighbour(NamedTuple):
 class Polling:
     """How "mads" and "a-mads" poll; the defaults are recommended.  Its fields are settings.
 
-    order        of a poll: by "shepard"'s mean of the ranks known near a point, or "none"
+    order        of a poll: by "shepard"'s mean of the ranks known near a point, on a tree by the cubic
+                 interpolant of the scores; or "none"
     speculative  after a success, try as far again in its direction
-    extended     share of the best rows, one category away, around which a poll is extended; 0: none
+    extended     share of the best rows, one category away, around which a poll is extended; 0: none;
+                 on a tree structures take turns instead
     neighbours   exceptions from all levels of every category
     every        of how many slots one is a global search, "a-mads" only
     categories   of that search "free", or "fixed" to those of the best row
@@ -257,9 +259,7 @@ class View:
     def all_losses(self) -> RowLosses:
         """Rows and scores of all latest trials but those that the machine ended; a failure's is
         infinite."""
-        trials = [trial for trial in self.latest_trials if trial.outcome.status != "error"]
-        scores = np.array([trial.score for trial in trials], dtype=np.float64)  # None becomes NaN
-        return RowLosses(_rows_of_trials(trials), np.where(np.isnan(scores), np.inf, scores))
+        return losses_of_trials(self.latest_trials)
 
     @property
     def rung_observations(self) -> RungLosses:
@@ -305,6 +305,14 @@ class View:
         the memory estimates are to explain."""
         is_explained_by_memory = self.memory is not None and trial.outcome.status == "out_of_memory"
         return is_configuration_to_blame(trial.outcome.status) and not is_explained_by_memory
+
+
+def losses_of_trials(latest: Iterable[Trial]) -> RowLosses:
+    """Rows and scores of the latest trials but those that the machine ended; a failure's is
+    infinite."""
+    trials = [trial for trial in latest if trial.outcome.status != "error"]
+    scores = np.array([trial.score for trial in trials], dtype=np.float64)  # None becomes NaN
+    return RowLosses(_rows_of_trials(trials), np.where(np.isnan(scores), np.inf, scores))
 
 
 def _rows_of_trials(trials: Iterable[Trial]) -> NDArray[np.int64]:

@@ -8,12 +8,13 @@ All are free: they can be trained, and were not begun before.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.choices import NeighbourLevels
 from fovnet.search.tree.costs import Costs, Fault, Priced
 from fovnet.search.tree.tree import Tree, Variable
 from fovnet.search.tree.variables import Levels, Range
@@ -155,12 +156,25 @@ def draw_prior_of_copy(tree: Tree, rng: np.random.Generator, copy: str) -> Float
     return numbers
 
 
-def neighbours(ground: Ground, point: Floats) -> Floats:
+class LevelRule(NamedTuple):
+    """Which other levels of a category its neighbours have, and the numbers (d,) that variables get in
+    these, nan where they keep theirs."""
+
+    to: NeighbourLevels
+    resets: Floats
+
+
+LevelRules = Mapping[str, LevelRule]
+"""Exceptions from all levels, by the family of the category."""
+NO_RULES: LevelRules = {}
+
+
+def neighbours(ground: Ground, point: Floats, rules: LevelRules = NO_RULES) -> Floats:
     """The free neighbours (m, d) of a point (d,).
 
     First, for every repeat, a copy more at its growing end, like the outermost one, and a copy less;
-    then every other branch or level of each active category.  What becomes active otherwise has its
-    start values.
+    then every other branch or level of each active category, but for the rules.  What becomes active
+    otherwise has its start values.
     """
     tree = ground.tree
     candidates: list[Floats] = []
@@ -172,15 +186,41 @@ def neighbours(ground: Ground, point: Floats) -> Floats:
             if point[number] > values.low:
                 candidates.append(_changed(point, number, point[number] - 1.0))
     for number, variable in enumerate(tree.variables):
-        if variable.is_category and isinstance(variable.values, Levels):
-            if np.isnan(point[number]):
-                continue
-            for level in range(len(variable.values.axis.levels)):
-                if level != point[number]:
-                    candidates.append(_changed(point, number, float(level)))
+        for level in _other_levels(variable, point[number], rules):
+            changed_point = _changed(point, number, level)
+            if variable.family in rules:
+                resets = rules[variable.family].resets
+                changed_point = np.where(np.isnan(resets), changed_point, resets)
+            candidates.append(changed_point)
     if not candidates:
         return np.empty((0, len(tree)))
     return ground.free_points(tree.canonical(np.stack(candidates)))
+
+
+def count_neighbours(tree: Tree, point: Floats, rules: LevelRules = NO_RULES) -> int:
+    """The number of neighbours of a point (d,), free or not."""
+    count = 0
+    for variable, number in zip(tree.variables, point.tolist(), strict=True):
+        values = variable.values
+        if variable.is_repeat and isinstance(values, Range):
+            count += (number < values.high) + (number > values.low)
+        count += len(_other_levels(variable, number, rules))
+    return count
+
+
+def _other_levels(variable: Variable, own_level: float, rules: LevelRules) -> list[float]:
+    """The levels that a category has in the neighbours of a point; none of an inactive one, or of a
+    number."""
+    if not (variable.is_category and isinstance(variable.values, Levels)) or np.isnan(own_level):
+        return []
+    level_count = len(variable.values.axis.levels)
+    rule = rules.get(variable.family)
+    levels = [float(level) for level in range(level_count)]
+    if rule and rule.to == "next":
+        levels = [(own_level + 1.0) % level_count]
+    elif rule and rule.to == "steps":
+        levels = [level for level in levels if abs(level - own_level) == 1.0]
+    return [level for level in levels if level != own_level]
 
 
 def _changed(point: Floats, number: int, value: float) -> Floats:

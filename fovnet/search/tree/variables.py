@@ -95,7 +95,10 @@ class Range:
             raise ValueError(self.wanted)
         if self.is_whole and level != int(level):
             raise ValueError(self.wanted)
-        return float(self.round(np.array([float(level)]))[0])
+        if self.is_whole:
+            return float(level)
+        # as `round`, without arrays: a search reads all its points again at each slot
+        return min(max(float(f"{float(level):.4g}"), float(self.low)), float(self.high)) + 0.0
 
     def write(self, number: float) -> Level:
         """The value of a number in JSON: whole ones without a point, real ones with one."""
