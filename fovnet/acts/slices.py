@@ -32,10 +32,14 @@ def _refuse_other_settings(settings: Settings, results: Results, pack: Pack) -> 
         "classes": ", ".join(vocabulary(settings.regions).classes),
         **{
             setting: settings.prepare.slicing[setting]
-            for setting in ("target_spacing_mm", "max_tilt_deg")
+            for setting in ("target_spacing_mm", "max_tilt_deg", "even_light")
         },
     }
-    pack_value_by_name = {"classes": ", ".join(pack.classes), **pack.slice_format}
+    pack_value_by_name = {
+        "classes": ", ".join(pack.classes),
+        "even_light": False,  # unless the format says so
+        **pack.slice_format,
+    }
     for setting, value in configured_value_by_name.items():
         if pack_value_by_name.get(setting, value) != value:
             raise ConfigError(

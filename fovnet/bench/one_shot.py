@@ -87,7 +87,9 @@ def measure_bare(path: Path, model: Path, repeats: int) -> ProcessFigures:
     model_folder = ModelFolder(model)
     slicing = model_folder.slicing
     volume = to_ras(read(source_of(path)), slicing.max_tilt_deg)
-    stack = cut_slices(volume, target_spacing_mm=slicing.target_spacing_mm)
+    stack = cut_slices(
+        volume, target_spacing_mm=slicing.target_spacing_mm, even_light=slicing.even_light
+    )
     weight_file = model_folder.weight_files[0]
     input_kinds = read_architecture(weight_file, load_facts(weight_file)).inputs
     slices = gather_slices(stack.pixels, np.arange(len(stack.pixels)), input_kinds, stack.placing)

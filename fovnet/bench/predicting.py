@@ -364,7 +364,12 @@ def _run_turn(
         volume = to_ras(read(source), slicing.max_tilt_deg)
         checksum = source.checksum
     with gauge(figure_by_stage, "slice"):
-        stack = cut_slices(volume, target_spacing_mm=slicing.target_spacing_mm, checksum=checksum)
+        stack = cut_slices(
+            volume,
+            target_spacing_mm=slicing.target_spacing_mm,
+            checksum=checksum,
+            even_light=slicing.even_light,
+        )
     with gauge(figure_by_stage, "networks"):
         outputs = ensemble.compute_volume_outputs(stack)
     with gauge(figure_by_stage, "decide"):

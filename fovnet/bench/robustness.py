@@ -40,7 +40,7 @@ from fovnet.volume.collection.tables import read_collection
 from fovnet.volume.collection.truth import find_classes_at_heights, refuse_row_beyond_volume
 from fovnet.volume.intensity import estimate_window
 from fovnet.volume.orient import to_ras
-from fovnet.volume.slices.stack import SliceStack, cut_slices
+from fovnet.volume.slices.stack import SliceStack, Slicing, cut_slices
 from fovnet.volume.sources import source
 from fovnet.volume.volume import Volume
 
@@ -356,9 +356,13 @@ def _tally_answer(
         for row_name in row_names:
             tally.add(f"{row_name}: {counted_name}", scan.subject, count, total)
 
-    spacing_mm = float(ensemble.slicing_settings["target_spacing_mm"])
+    slicing = Slicing(**ensemble.slicing_settings)
     try:
-        stack = cut_slices(scan.volume, target_spacing_mm=spacing_mm)
+        stack = cut_slices(
+            scan.volume,
+            target_spacing_mm=slicing.target_spacing_mm,
+            even_light=slicing.even_light,
+        )
     except VolumeError:
         for counted_name in (REGION_SURELY_SHOWN, NOTHING_DOUBTED, NOTHING_DOUBTED_AND_WRONG):
             add_to_all_rows(counted_name, count=0)

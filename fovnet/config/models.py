@@ -41,6 +41,7 @@ class Prepare(Section):
     target_spacing_mm: PositiveFloat = 3.0
     max_tilt_deg: float = Field(20.0, ge=0, lt=45)
     blacken_noise: bool = True
+    even_light: bool = False
     split: Annotated[
         tuple[PositiveFloat, PositiveFloat, PositiveFloat], AfterValidator(_fractions_adding_to_one)
     ] = (

@@ -7,5 +7,5 @@
     planes     three pictures of each plane
     outlines   directions of edges in these pictures
 
-Behind these doors: `noisy_air`, noise around the body, made black.
+Behind these doors: `noisy_air`, noise around the body, made black; `even_light`, shading divided out.
 """

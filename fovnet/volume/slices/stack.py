@@ -22,6 +22,7 @@ from fovnet.volume.intensity import (
 )
 from fovnet.volume.orient import to_ras
 from fovnet.volume.slices import noisy_air
+from fovnet.volume.slices.even_light import divide_light
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import SIDE_PIXELS, Resize, resize_weights
 from fovnet.volume.sources.source import Source, read, source_of
@@ -42,11 +43,13 @@ class Slicing:
     target_spacing_mm  thinner slices are averaged in groups so that the cuts are at least this far apart
     max_tilt_deg       a volume more oblique than this is resampled along the scanner axes
     blacken_noise      noise around the body, if as bright as the body, becomes black: see `noisy_air`
+    even_light         shading is divided out: see `even_light`
     """
 
     target_spacing_mm: float = 3.0
     max_tilt_deg: float = 20.0
     blacken_noise: bool = True
+    even_light: bool = False
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,7 @@ def slice_volume(source: Source | Path, slicing: Slicing | None = None) -> Slice
         target_spacing_mm=slicing.target_spacing_mm,
         checksum=source.checksum,
         blacken_noise=slicing.blacken_noise,
+        even_light=slicing.even_light,
     )
 
 
@@ -160,17 +164,21 @@ def cut_slices(
     target_spacing_mm: float = 3.0,
     checksum: str = "",
     blacken_noise: bool = True,
+    even_light: bool = False,
 ) -> SliceStack:
     """The slices of a RAS volume: grouped to the target spacing, padded to a square in millimetres,
     resized to 128 × 128, windowed.
 
     Intensities are resized first and windowed last, so that values are rounded to grey levels only
     once. Padding is black, also if black is not intensity 0.  With `blacken_noise` so is noise
-    around the body that is as bright as the body.
+    around the body that is as bright as the body.  With `even_light` shading is divided out then.
     """
     black, white = estimate_window(volume.voxels)
     if blacken_noise and noisy_air.has_noisy_air(volume, black, white):
         volume = noisy_air.blacken_noise(volume, black, white)
+        black, white = estimate_window(volume.voxels)
+    if even_light:
+        volume = divide_light(volume, black, white)
         black, white = estimate_window(volume.voxels)
     slice_ranges = group_slices(
         volume.voxels.shape[2], float(volume.spacing_mm[2]), target_spacing_mm
@@ -221,15 +229,19 @@ def describe_slice_format(slicing: Slicing) -> dict[str, Any]:
     for the format it was trained on.
 
     `blacken_noise` is not included: it changes only volumes that a network then knows nothing of.
+    `even_light` is included only if it is on: networks of before it have the format without.
     """
     percentiles = {"clip": CLIP_PERCENTILE, "black": BLACK_PERCENTILE, "white": WHITE_PERCENTILE}
-    return {
+    facts = {
         "target_spacing_mm": slicing.target_spacing_mm,
         "max_tilt_deg": slicing.max_tilt_deg,
         "side": SIDE_PIXELS,
         "window_percentiles": percentiles,
         "algorithm": ALGORITHM,
     }
+    if slicing.even_light:
+        facts["even_light"] = True
+    return facts
 
 
 def group_slices(slices: int, spacing_mm: float, target_spacing_mm: float) -> NDArray[np.int64]:
