@@ -52,8 +52,8 @@ REASON_WITHOUT_REGRET = {
 }
 # fmt: off
 METHODS_ON_TREES = (
-    "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-hyperband", "ensemble-ei", "mads", "random",
-    "hyperband",
+    "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-hyperband", "ensemble-ei", "mads", "a-mads",
+    "tpe", "random", "hyperband",
 )
 # fmt: on
 REASON_AGAINST_TREE = {
@@ -303,7 +303,7 @@ class Search(Section):
     def _reason_against_tree(self) -> str:
         """Why the method does not take this tree, and what to do."""
         header = describe_header(self.model_dump()["space"])
-        reason = REASON_AGAINST_TREE.get(self.method, "does not take a tree yet")
+        reason = REASON_AGAINST_TREE[self.method]
         return (
             f"{self.method} {reason}, but this one is a tree ({header}); set method to "
             f"{METHODS_ON_TREES[0]}, or give every variable a list of levels"

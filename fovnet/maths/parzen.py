@@ -70,6 +70,14 @@ class Mixture:
         # 0 between places that are all but equal
         return np.asarray(np.log(np.maximum(probability, 1e-300))[index_of_place])
 
+    def log_mass_between(self, lower: Floats, upper: Floats) -> Floats:
+        """(m,) log probability of the values between two edges in [0, 1] each."""
+        ends = np.stack([lower, upper, np.zeros(len(lower)), np.ones(len(lower))])
+        probability_below = ndtr((ends[..., None] - self.means) / self.deviations) @ self.weights
+        below_lower, below_upper, below_0, below_1 = probability_below
+        probability = (below_upper - below_lower) / (below_1 - below_0)
+        return np.asarray(np.log(np.maximum(probability, 1e-300)))
+
     def log_density(self, values: Floats) -> Floats:
         """(m,) log density at values in [0, 1]; nowhere -inf, as the prior is a component."""
         probability_inside = self.weights @ (

@@ -26,7 +26,9 @@ from fovnet.search.look.pool import on_pool
 from fovnet.search.look.ranking import choose_by_ranking
 from fovnet.search.look.rgpe import choose_by_taught_processes
 from fovnet.search.look.tpe import STARTUPS, choose_by_parzen
+from fovnet.search.look.tree_a_mads import choose_by_a_mads_in_tree
 from fovnet.search.look.tree_mads import choose_by_mads_in_tree
+from fovnet.search.look.tree_tpe import choose_by_parzen_in_tree
 from fovnet.search.look.tree_uniform import draw_in_tree
 from fovnet.search.look.tree_view import TreeLook
 from fovnet.search.look.uniform import choose_uniformly
@@ -53,7 +55,7 @@ METHODS: Mapping[str, Method] = {
     ),
     "gp-lcb": Method(choose_by_confidence_bound, tree_look=on_pool(choose_by_confidence_bound)),
     "gp-ts": Method(choose_by_thompson_draw, tree_look=on_pool(choose_by_thompson_draw)),
-    "tpe": Method(choose_by_parzen),
+    "tpe": Method(choose_by_parzen, tree_look=choose_by_parzen_in_tree),
     "gp-mes": Method(choose_by_max_value_entropy),
     "gp-es": Method(choose_by_entropy_search),
     "gp-esp": Method(choose_by_entropy_portfolio),
@@ -62,7 +64,7 @@ METHODS: Mapping[str, Method] = {
         choose_by_expected_improvement, "hyperband", on_pool(choose_by_expected_improvement)
     ),
     "mads": Method(choose_by_mads, tree_look=choose_by_mads_in_tree),
-    "a-mads": Method(choose_by_a_mads),
+    "a-mads": Method(choose_by_a_mads, tree_look=choose_by_a_mads_in_tree),
     "ranking": Method(choose_by_ranking),
     "ensemble-ei": Method(choose_by_ensemble, tree_look=on_pool(choose_by_ensemble)),
     "gp-rgpe": Method(choose_by_taught_processes),
@@ -71,3 +73,6 @@ POLLING_METHODS = ("mads", "a-mads")
 
 FIRST_SLOTS: Mapping[str, int] = {"tpe": STARTUPS, "mads": 3, "a-mads": 3}
 """Number of first slots without a model, where it is not that of `default_initial_count`."""
+FIRST_POINTS: Mapping[str, int] = {"tpe": STARTUPS}
+"""On a tree, where it is not DEFAULT_FIRST_POINTS."""
+DEFAULT_FIRST_POINTS = 10

@@ -16,7 +16,7 @@ from fovnet.search.clock import LEAD
 from fovnet.search.look.neighbour_rules import level_rules
 from fovnet.search.look.tree_view import TreeView
 from fovnet.search.look.view import POLLING, RECOMMENDED, Modelling, Polling
-from fovnet.search.methods import METHODS, POLLING_METHODS
+from fovnet.search.methods import DEFAULT_FIRST_POINTS, FIRST_POINTS, METHODS, POLLING_METHODS
 from fovnet.search.search import AnySearch, Pick, Sight
 from fovnet.search.spend.ledger import LedgerEntry
 from fovnet.search.spend.schedule import FULL, Schedule
@@ -28,15 +28,13 @@ from fovnet.search.trial import Proposal
 
 Floats = NDArray[np.float64]
 
-FIRST_POINTS = 10
-"""Points drawn before a model is used, unless the settings say otherwise."""
-
 
 @dataclass(frozen=True, eq=False)
 class TreeSearch(AnySearch):
     """A search over a tree, whose rows are its points in the order in which they are begun.
 
-    initial    number of slots drawn before the model is used, the first included; None: FIRST_POINTS
+    initial    number of slots drawn before the model is used, the first included; None: that of the
+               method, 10 or 20
     costs      which points fit, and what they cost
     The others as in `Search`.  Raises SearchError as that, "search-method" for a method that needs a
     finite space, and "no-feasible-row" if neither the start fits nor any of MOST_DRAWN points; and
@@ -70,7 +68,7 @@ class TreeSearch(AnySearch):
     @property
     def first_slots(self) -> int:
         """The number of slots drawn before the model is used."""
-        return self.initial or FIRST_POINTS
+        return self.initial or FIRST_POINTS.get(self.method, DEFAULT_FIRST_POINTS)
 
     @cached_property
     def identity(self) -> dict[str, Any]:

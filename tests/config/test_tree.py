@@ -169,10 +169,10 @@ def test_the_methods_that_take_a_tree_are_those_that_look_in_one() -> None:
     assert set(METHODS_ON_TREES) == {name for name, way in METHODS.items() if way.tree_look}
 
 
-@pytest.mark.parametrize("method", [*REASON_AGAINST_TREE, "tpe", "a-mads"])
+@pytest.mark.parametrize("method", REASON_AGAINST_TREE)
 def test_a_method_that_needs_rows_is_refused_by_name(method: str) -> None:
     more = {"prior": "a"} if method in ("gp-rgpe",) else {}
-    reason = REASON_AGAINST_TREE.get(method, "does not take a tree yet")
+    reason = REASON_AGAINST_TREE[method]
     assert sentences_of({"conv": CONV}, method=method, **more).startswith(
         f"search.method: {method} {reason}, but this one is a tree (conv repeats 1 to 8 times); set "
         f"method to {METHODS_ON_TREES[0]}, or give every variable a list of levels"

@@ -14,6 +14,8 @@ derivative-free optimization via global surrogates, part I* (J. Glob. Optim. 201
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,19 +47,39 @@ def _search_globally(view: View) -> int | None:
     candidate_rows = _candidate_rows(view)
     if not len(candidate_rows):
         return None
-    finished_rows, losses = view.all_losses
-    scaled_losses = scale_losses(losses)
     unit_cube = view.space.unit_cube
-    p = interpolate_cubic(unit_cube[finished_rows], scaled_losses, unit_cube[candidate_rows])
-    y = move_target(scaled_losses, view.polling.target_step)
-    if (p <= y).any():
-        return int(candidate_rows[np.argmin(np.round(p, DECIMALS))])
+    finished_rows, losses = view.all_losses
     known_rows = np.concatenate([finished_rows, np.array(view.pending_rows, dtype=np.int64)])
-    e = nearest_squared_gap(unit_cube[known_rows], unit_cube[candidate_rows])
+    scattered_losses = ScatteredLosses(unit_cube[finished_rows], losses, unit_cube[known_rows])
+    candidate = reach_for_target(
+        scattered_losses, unit_cube[candidate_rows], view.polling.target_step
+    )
+    return int(candidate_rows[candidate])
+
+
+class ScatteredLosses(NamedTuple):
+    """The losses (t,) by slot of points (t, D), and all points begun (b, D)."""
+
+    points: Floats
+    losses: Floats
+    begun_points: Floats
+
+
+def reach_for_target(
+    scattered_losses: ScatteredLosses, candidates: Floats, target_step: float
+) -> int:
+    """The number of the candidate (m, D) of the lowest p if some p is below y, else of the least
+    (p - y)/e."""
+    scaled_losses = scale_losses(scattered_losses.losses)
+    p = interpolate_cubic(scattered_losses.points, scaled_losses, candidates)
+    y = move_target(scaled_losses, target_step)
+    if (p <= y).any():
+        return int(np.argmin(np.round(p, DECIMALS)))
+    e = nearest_squared_gap(scattered_losses.begun_points, candidates)
     # e is 0 where a training that was stopped may be taken up again
     with np.errstate(divide="ignore"):
         steepness = (p - y) / e
-    return int(candidate_rows[np.argmin(np.round(steepness, DECIMALS))])
+    return int(np.argmin(np.round(steepness, DECIMALS)))
 
 
 def _candidate_rows(view: View) -> Integers:

@@ -115,12 +115,19 @@ def split_trials(view: View) -> tuple[Integers, Integers]:
     pending_count = len(view.pending_rows)
     begun_rows = np.append(finished_rows, np.array(view.pending_rows, dtype=np.int64))
     losses = np.pad(losses, (0, pending_count), constant_values=np.inf)
-    wanted_count = int(np.ceil(GOOD_SHARE_OF_ROOT * np.sqrt(len(begun_rows))))
+    is_good = are_good(losses)
+    return begun_rows[is_good], begun_rows[~is_good]
+
+
+def are_good(losses: Floats) -> NDArray[np.bool_]:
+    """(N,) whether each trial is one of the ⌈√N / 4⌉ of lowest loss, at most 25; those of failures and
+    pending trials are infinite."""
+    wanted_count = int(np.ceil(GOOD_SHARE_OF_ROOT * np.sqrt(len(losses))))
     scored_count = int(np.isfinite(losses).sum())
     good_count = min(wanted_count, MOST_GOOD_TRIALS, scored_count)
-    is_good = np.zeros(len(begun_rows), dtype=bool)
+    is_good = np.zeros(len(losses), dtype=bool)
     is_good[np.argsort(losses, kind="stable")[:good_count]] = True
-    return begun_rows[is_good], begun_rows[~is_good]
+    return is_good
 
 
 def _density_estimate(

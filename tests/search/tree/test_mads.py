@@ -15,6 +15,7 @@ from fovnet.bench.conditional import StrideCosts, conditional_tree, plain_loss
 from fovnet.errors import ConfigError
 from fovnet.maths.poll import SIZES
 from fovnet.search.look.neighbour_rules import level_rules
+from fovnet.search.look.tree_a_mads import choose_by_a_mads_in_tree
 from fovnet.search.look.tree_mads import (
     LAST_RUNG,
     StructureState,
@@ -352,3 +353,19 @@ def test_rules_for_what_the_tree_does_not_have_are_refused(rule: Neighbour, sent
     with pytest.raises(ConfigError) as caught:
         level_rules(tree, Polling(neighbours=(rule,)))
     assert (caught.value.code, caught.value.sentence) == ("config-invalid", sentence)
+
+
+def test_every_second_slot_is_a_global_search_and_fixed_categories_keep_the_structure() -> None:
+    points = drawn(3, 12)
+    scores = [completed(loss) for loss in map(plain_loss, TREE.configurations(points))]
+    best = int(np.argmin([outcome.score for outcome in scores]))
+    for categories in ("free", "fixed"):
+        polling = Polling(categories=categories)
+        choice = choose_by_a_mads_in_tree(view_of(points, scores, polling=polling))
+        assert choice is not None and choice.step == "search"
+        ends = np.stack([points[best], choice.point])
+        assert categories == "free" or len(set(structures_of(TREE, ends))) == 1
+    between = choose_by_a_mads_in_tree(view_of(points[:11], scores[:11], polling=polling))
+    by_mads = choose_by_mads_in_tree(view_of(points[:11], scores[:11], polling=polling))
+    assert between is not None and by_mads is not None
+    assert (between.step, between.point.tobytes()) == (by_mads.step, by_mads.point.tobytes())

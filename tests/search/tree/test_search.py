@@ -38,7 +38,7 @@ from fovnet.search.trial import Outcome, Proposal, Trial
 FUNCTION = FUNCTIONS["function"]
 TREE_METHODS = [name for name, method in METHODS.items() if method.tree_look]
 LOOKS = [name for name in TREE_METHODS if METHODS[name].spend == "full"]
-USUAL = ("random", "gp-ei")
+USUAL = ("random", "gp-ei", "mads", "tpe")
 """For laws that need many slots."""
 SMALL: dict[str, Any] = {
     "parts": {"repeat": {"low": 0, "high": 2}, "each": {"size": {"whole": {"low": 1, "high": 2}}}},
@@ -165,9 +165,12 @@ def test_every_slot_is_replayed_from_its_journal_alone(
     assert replay(tmp_path, last.slot, layer_seconds_of) == last
 
 
+@pytest.mark.parametrize("method", ["gp-ei", "mads"])
 @pytest.mark.parametrize("kind", ["asha", "hyperband"])
-def test_what_goes_on_has_the_point_of_the_slot_that_it_continues(kind: SpendKind) -> None:
-    trials = path(search_of("random", 3, Schedule(kind, 9)), outcome, 60)
+def test_what_goes_on_has_the_point_of_the_slot_that_it_continues(
+    method: str, kind: SpendKind
+) -> None:
+    trials = path(search_of(method, 3, Schedule(kind, 9)), outcome, 40)
     proposals = [trial.proposal for trial in trials]
     continued = [one for one in proposals if one.continued_slot is not None]
     assert continued
@@ -238,7 +241,7 @@ with ThreadPoolExecutor(2) as pool:
 """
 
 
-@pytest.mark.parametrize("method", USUAL)
+@pytest.mark.parametrize("method", ["gp-ei", "a-mads"])
 def test_killed_and_started_again_it_ends_with_the_same_trials(tmp_path: Path, method: str) -> None:
     """A real SIGKILL; the process also has another hash seed and four threads."""
     run_search(search_of(method, 2), trials=14, folder=tmp_path / "undisturbed", submit=train)
