@@ -11,6 +11,8 @@ import torch
 from fovnet.config.files import load_settings
 from fovnet.config.named_trees import TREES
 from fovnet.errors import SearchError
+from fovnet.net.cost.layered import LayeredCosts
+from fovnet.net.cost.predicted import DeviceSpeed, Limits, Work
 from fovnet.net.cost.probes import ProbeBench
 from fovnet.net.family.layered_configuration import (
     NUMBERS_BY_OPTIMISER,
@@ -82,6 +84,10 @@ def test_hypernomads_starts_are_points_that_are_built_and_trained(
     assert len(configuration) == variables
     assert tree.configuration(tree.point(configuration)) == configuration
     net = layered_of_configuration(configuration, classes=10, side=32, inputs=("slice",))
+    speed = DeviceSpeed(50.0, 10.0, 20.0)
+    costs = LayeredCosts(10, 32, ("slice",), Work(8, 8, 1), speed, Limits(1e12, None))
+    assert costs([configuration]).faults == [None]
+    assert costs.predict([configuration]).weight_count == [net.weight_count]
     bench = ProbeBench(torch.device("cpu"), Ranges(0, 0, 0, 0, 0), classes=10, slices=8, side=32)
     timers = bench.make_timers(net, 4, optimiser_of_configuration(configuration))
     assert timers.seconds_of_steps(1) > 0

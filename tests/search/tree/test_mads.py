@@ -299,8 +299,8 @@ OPTIMISER = {
 }
 
 
-def test_the_next_optimiser_in_a_cycle_begins_at_its_own_values_or_as_it_is_reset() -> None:
-    """Figure 4.7 of Lakhmiri (2021): Adam (0.1, 0.9) has the neighbour Adagrad at its defaults."""
+def test_rules_say_which_levels_neighbours_have_and_what_else_they_reset() -> None:
+    """By a name as in a point, or by that of one branch."""
     tree = tree_with_start(
         {"optimiser": OPTIMISER, "size": [1, 2]}, {"optimiser": {"adam": {"rate": 0.3}}}
     )

@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers
 
 from fovnet.bench.conditional import MOST_STRIDES, StrideCosts, conditional_tree
+from fovnet.search.look.neighbour_rules import level_rules
+from fovnet.search.look.view import Neighbour, Polling
 from fovnet.search.tree.costs import EqualCosts, Fault, Priced
 from fovnet.search.tree.moves import Ground, draw_points, draw_prior, neighbours, vary
 from fovnet.search.tree.start import tree_with_start
@@ -92,17 +94,31 @@ LAKHMIRI: dict[str, Any] = {
         "grows": "first",
         "each": {"size": {"whole": {"low": 0, "high": 500}}},
     },
+    "optimiser": {
+        "choose": {
+            name: {
+                f"r{number}": {"real": {"low": 0, "high": 1}, "start": default}
+                for number, default in enumerate(defaults, start=1)
+            }
+            for name, defaults in {
+                "sgd": (0.1, 0.9, 0.0, 0.0),
+                "adam": (0.1, 0.9, 0.99, 0.0),
+                "adagrad": (0.1, 0.0, 0.0, 0.0),
+                "rmsprop": (0.1, 0.0, 0.99, 0.0),
+            }.items()
+        }
+    },
 }
 
 
-def test_the_neighbours_of_two_convolutions_and_three_dense_layers_are_those_of_the_figures() -> (
-    None
-):
+def test_the_five_neighbours_of_a_network_are_those_of_the_figures() -> None:
     """The rightmost convolution is copied to the right end or taken from it, the leftmost dense layer to
-    the left end: Lakhmiri (2021), figures 4.5 and 4.6."""
+    the left end, and the next optimiser begins at its defaults, whatever those of the last have become:
+    Lakhmiri (2021), figures 4.5 to 4.7."""
     start = {
         "conv": [{"channels": 16, "kernel": 5}, {"channels": 10, "kernel": 3}],
         "dense": [128, 64, 32],
+        "optimiser": {"sgd": {"r1": 0.37, "r2": 0.2, "r3": 0.5, "r4": 0.01}},
     }
     tree = tree_with_start(LAKHMIRI, start)
     in_figures = [
@@ -110,12 +126,14 @@ def test_the_neighbours_of_two_convolutions_and_three_dense_layers_are_those_of_
         {**start, "conv": start["conv"][:1]},
         {**start, "dense": [128, 128, 64, 32]},
         {**start, "dense": [64, 32]},
+        {**start, "optimiser": {"adam": {"r1": 0.1, "r2": 0.9, "r3": 0.99, "r4": 0.0}}},
     ]
     expected = [
         written_form(point_tree.configuration(point_tree.start_point))
         for point_tree in (tree_with_start(LAKHMIRI, figure) for figure in in_figures)
     ]
-    around = neighbours(Ground(tree, EqualCosts()), tree.start_point)
+    rules = level_rules(tree, Polling(neighbours=(Neighbour("optimiser", "next"),)))
+    around = neighbours(Ground(tree, EqualCosts()), tree.start_point, rules)
     assert [written_form(tree.configuration(point)) for point in around] == expected
 
 
