@@ -10,6 +10,7 @@ ap_randint_sampler), to whose constants these are equal.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -72,22 +73,25 @@ class Mixture:
 
     def log_mass_between(self, lower: Floats, upper: Floats) -> Floats:
         """(m,) log probability of the values between two edges in [0, 1] each."""
-        ends = np.stack([lower, upper, np.zeros(len(lower)), np.ones(len(lower))])
-        probability_below = ndtr((ends[..., None] - self.means) / self.deviations) @ self.weights
-        below_lower, below_upper, below_0, below_1 = probability_below
-        probability = (below_upper - below_lower) / (below_1 - below_0)
+        below_edges = ndtr((np.stack([lower, upper])[..., None] - self.means) / self.deviations)
+        probability = (below_edges[1] - below_edges[0]) @ self.weights / self._probability_inside
         return np.asarray(np.log(np.maximum(probability, 1e-300)))
+
+    @cached_property
+    def _probability_inside(self) -> float:
+        """Of a value of the untruncated components to be in [0, 1]."""
+        shares_inside = ndtr((1.0 - self.means) / self.deviations) - ndtr(
+            -self.means / self.deviations
+        )
+        return float(self.weights @ shares_inside)
 
     def log_density(self, values: Floats) -> Floats:
         """(m,) log density at values in [0, 1]; nowhere -inf, as the prior is a component."""
-        probability_inside = self.weights @ (
-            ndtr((1.0 - self.means) / self.deviations) - ndtr(-self.means / self.deviations)
-        )
         standardised_values = (values[:, None] - self.means) / self.deviations
         component_densities = np.exp(-0.5 * standardised_values**2) / (
             np.sqrt(2.0 * np.pi) * self.deviations
         )
-        return np.asarray(np.log(component_densities @ self.weights / probability_inside))
+        return np.asarray(np.log(component_densities @ self.weights / self._probability_inside))
 
 
 @dataclass(frozen=True, eq=False)
