@@ -161,6 +161,8 @@ FOOTINGS = {
         "search.search",
         "search.space",
         "search.spend",
+        "search.tree",
+        "search.tree_search",
         "search.trial",
     },
 }

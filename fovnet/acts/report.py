@@ -60,9 +60,7 @@ def _gather_records(run: Run) -> RunRecord:
         collection_name: read_agreement(folder)
         for collection_name, folder in folder_by_collection.items()
     }
-    explanation = None
-    if not run.settings.search.has_tree:  # explanations need all rows of a space
-        _, explanation = explain_search(journal, trials)
+    _, explanation = explain_search(journal, trials)
     return RunRecord(
         settings=run.settings,
         manifest=manifest_of(run.pack),

@@ -17,13 +17,18 @@ from fovnet.cli.screen import empty_table, err, out, progress_bar, show_table
 from fovnet.cli.slots import show_trials
 from fovnet.drawing.canvas import save_png
 from fovnet.errors import ConfigError, SearchError
+from fovnet.net.cost.layered import layered_costs_of
 from fovnet.own_files import is_our_picture, is_our_prior
 from fovnet.records import facts_of_record, is_stamped, read_json, why_no_folder, write_json
-from fovnet.report.content.search_explanation.importance import brief_axes_table, pairs_table
+from fovnet.report.content.search_explanation.importance import (
+    brief_axes_table,
+    brief_families_table,
+    pairs_table,
+)
 from fovnet.report.content.search_explanation.view import paragraphs
 from fovnet.report.figures.side_by_side import course_of, courses_figure
 from fovnet.results import Results
-from fovnet.search.journal import read_space_search
+from fovnet.search.journal import read_search
 from fovnet.search.learn.training import Lessons
 from fovnet.search.prior import Prior, write_prior
 from fovnet.search.slot_files import read_trials
@@ -94,6 +99,7 @@ def explain(
         out.print(paragraph)
     for content_table in (
         brief_axes_table(explanation.importance),
+        brief_families_table(explanation.tree_importance),
         pairs_table(explanation.importance),
     ):
         if content_table.rows:
@@ -131,7 +137,7 @@ def compare(
     for journal, trials in map(_journal_and_trials, dict.fromkeys(runs)):
         if trials is None:
             trials = read_trials(journal)
-        search_course = course_of(read_space_search(journal), trials)
+        search_course = course_of(read_search(journal, layered_costs_of), trials)
         search_courses.append(search_course)
         trainings_in_words = ""
         lowest_score = "none yet"

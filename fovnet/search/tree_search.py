@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import SearchError
 from fovnet.machine.threads import one_thread
-from fovnet.search.clock import LEAD
+from fovnet.search.clock import LEAD, SlotsInSight
 from fovnet.search.look.neighbour_rules import level_rules
 from fovnet.search.look.tree_view import TreeView
 from fovnet.search.look.view import POLLING, RECOMMENDED, Modelling, Polling
@@ -24,7 +24,7 @@ from fovnet.search.tree.costs import Costs
 from fovnet.search.tree.moves import Draw, Ground, draw_points
 from fovnet.search.tree.streams import generator
 from fovnet.search.tree.tree import Configuration, Tree, points_of, written_form
-from fovnet.search.trial import Proposal
+from fovnet.search.trial import Proposal, Trial
 
 Floats = NDArray[np.float64]
 
@@ -188,6 +188,12 @@ class TreeSearch(AnySearch):
             self.tree,
             [proposal.configuration for proposal in earlier if proposal.continued_slot is None],
         )
+
+    def view_at_the_end(self, trials: Sequence[Trial]) -> TreeView:
+        """What a slot would see after all of these trials, whose rows count their points."""
+        earlier = [trial.proposal for trial in trials]
+        slots = SlotsInSight(tuple(proposal.slot for proposal in earlier), pending_slots=())
+        return self._view(earlier, Sight(tuple(trials), slots), self._begun_points(earlier), ())
 
     def _view(
         self,

@@ -172,6 +172,11 @@ def test_a_run_goes_from_slices_to_a_report_and_answers(run_config: Path) -> Non
     page = (folder / "results" / "report.html").read_text(encoding="utf-8")
     members = json.loads((folder / "results" / "ensemble" / "ensemble.json").read_text())["members"]
     assert page.count("The layers of the network of trial") == len(members)
+    assert "there is no list of those of a tree" in page
+    told = run_verb("search", "explain", folder / "results")
+    assert "tree of 65 variables, 53 at most active. Of 4 trials asked for" in told
+    picture = folder / "courses.png"
+    assert "random" in run_verb("search", "compare", folder / "results", "--out", picture)
     answers = folder / "answers"
     run_verb(
         "predict", folder / "sim", "--model", folder / "results" / "ensemble", "--out", answers

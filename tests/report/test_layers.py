@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
+from matplotlib.text import Text
+
 from fovnet.records import facts_of_record
 from fovnet.report.content.layer_drawings import layers_view
 from fovnet.report.content.run_record import Member
@@ -60,21 +64,23 @@ def test_each_layer_is_as_high_as_its_side_and_wider_with_more_channels() -> Non
     assert boxes[4].height > boxes[5].height > boxes[6].height
 
 
-def test_texts_of_a_drawing_stay_within_it() -> None:
-    """Also of twenty convolutions that leave a single pixel, and of the widest picture alone."""
+def test_texts_of_a_drawing_stay_within_it_and_apart() -> None:
+    """Also of twenty wide convolutions that leave a single pixel, and of the widest picture alone."""
     deep = {"conv": 20, "rate": 0.1, "batch": 8}
     for number in range(1, 21):
-        deep |= {f"conv.{number}.channels": 4, f"conv.{number}.kernel": 3}
+        deep |= {f"conv.{number}.channels": 512, f"conv.{number}.kernel": 3}
         deep |= {f"conv.{number}.padding": 1, f"conv.{number}.pooling": 1 + (number <= 7)}
     for configuration in (START, deep, {"conv": 0, "rate": 0.1, "batch": 8}):
         figure = layers_figure(layers_view("trial 3", configuration, 7, 128, ["slice"]))
         width, height = figure.get_size_inches() * figure.dpi
         figure.draw_without_rendering()
-        for text in figure.findobj(lambda artist: hasattr(artist, "get_window_extent")):
-            if getattr(text, "get_text", str)():
-                extent = text.get_window_extent()
-                assert extent.x0 > -2 and extent.x1 < width + 2, text.get_text()
-                assert extent.y0 > -2 and extent.y1 < height + 2, text.get_text()
+        texts = [text for text in figure.findobj(Text) if text.get_text()]
+        extents = [text.get_window_extent() for text in texts]
+        for text, extent in zip(texts, extents, strict=True):
+            assert extent.x0 > -2 and extent.x1 < width + 2, text.get_text()
+            assert extent.y0 > -2 and extent.y1 < height + 2, text.get_text()
+        for first, second in combinations(extents, 2):
+            assert not first.overlaps(second)
 
 
 def test_members_of_layers_are_drawn_beside_their_table_and_others_are_not(make_page) -> None:

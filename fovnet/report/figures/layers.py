@@ -16,8 +16,13 @@ LEAST_HEIGHT = 0.02
 """Of a box, as a share of the picture's: one pixel would not be seen."""
 HEIGHT_PER_DOUBLING = 0.07
 """Of the bar of a dense layer."""
-GAP = 1.4
-"""Between boxes, in the width of a box of two channels."""
+INCHES_PER_WIDTH = 0.14
+INCHES_PER_LETTER = 0.065  # of the texts beside a box
+GAP_INCHES = 0.16  # between boxes, or their texts
+LONGEST_LINE_INCHES = 10.4
+"""Beyond that a network goes on in a line below."""
+LINE_HEIGHT_INCHES = 1.85
+HEAD_INCHES = 0.45
 
 
 class Box(NamedTuple):
@@ -33,23 +38,45 @@ class Box(NamedTuple):
 
 def layers_figure(view: LayersView) -> Figure:
     """The layers from left to right: maps as high as their side and as wide as the logarithm of
-    their channels, dense layers as high as the logarithm of their units.
+    their channels, dense layers as high as the logarithm of their units; long networks in several
+    lines.
 
     A bad sign: a map that is small far to the left, after which layers see almost nothing.
     """
-    boxes = boxes_of_layers(view.net)
+    lines = _break_lines(boxes_of_layers(view.net))
+    width_inches = max(4.6, *(sum(map(_slot_inches, line)) for line in lines))
+    height_inches = HEAD_INCHES + LINE_HEIGHT_INCHES * len(lines)
     with house_style():
-        figure = Figure(figsize=(max(4.6, min(10.6, 1.0 + 0.62 * len(boxes))), 2.3))
-        axis = figure.add_axes((0.01, 0.02, 0.98, 0.80))
-        left = 0.0
-        for box in boxes:
-            _draw_box(axis, left, box)
-            left += box.width + GAP
-        axis.set(xlim=(-0.6, max(left, 8.0)), ylim=(-0.82, 0.78))
-        axis.set_axis_off()
-        figure.text(0.015, 0.98, view.name, va="top", weight="bold")
-        figure.text(0.015, 0.90, view.amounts, va="top", color=SOFT)
+        figure = Figure(figsize=(width_inches, height_inches))
+        for line_number, line in enumerate(lines, start=1):
+            bottom = 1 - (HEAD_INCHES + LINE_HEIGHT_INCHES * line_number) / height_inches
+            axis = figure.add_axes((0, bottom, 1, LINE_HEIGHT_INCHES / height_inches))
+            axis.set(xlim=(0, width_inches), ylim=(-0.82, 0.78))
+            axis.set_axis_off()
+            left_inches = 0.0
+            for box in line:
+                _draw_box(axis, left_inches + _slot_inches(box) / 2, box)
+                left_inches += _slot_inches(box)
+        left = GAP_INCHES / 2 / width_inches
+        figure.text(left, 1 - 0.05 / height_inches, view.name, va="top", weight="bold")
+        figure.text(left, 1 - 0.23 / height_inches, view.amounts, va="top", color=SOFT)
         return figure
+
+
+def _break_lines(boxes: list[Box]) -> list[list[Box]]:
+    """The boxes line by line, each as long as it may be."""
+    lines: list[list[Box]] = [[]]
+    for box in boxes:
+        if sum(map(_slot_inches, [*lines[-1], box])) > LONGEST_LINE_INCHES:
+            lines.append([])
+        lines[-1].append(box)
+    return lines
+
+
+def _slot_inches(box: Box) -> float:
+    """The width that a box, or its longest text, needs, with the gap."""
+    letter_count = max(map(len, (box.above, *box.below.split("\n"))))
+    return max(INCHES_PER_WIDTH * box.width, INCHES_PER_LETTER * letter_count) + GAP_INCHES
 
 
 def boxes_of_layers(net: Layered) -> list[Box]:
@@ -89,11 +116,12 @@ def _map_box(
     )
 
 
-def _draw_box(axis: Axes, left: float, box: Box) -> None:
-    """A box whose middle is at height 0, its texts above and below."""
+def _draw_box(axis: Axes, middle: float, box: Box) -> None:
+    """A box whose middle is here, at height 0; its texts above and below."""
+    width = INCHES_PER_WIDTH * box.width
+    left = middle - width / 2
     axis.add_patch(
-        filled_box(left, -box.height / 2, box.width, box.height, facecolor=box.colour, alpha=0.75)
+        filled_box(left, -box.height / 2, width, box.height, facecolor=box.colour, alpha=0.75)
     )
-    middle = left + box.width / 2
     axis.text(middle, box.height / 2 + 0.03, box.above, ha="center", va="bottom", color=INK, size=7)
     axis.text(middle, -box.height / 2 - 0.04, box.below, ha="center", va="top", color=INK, size=7)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style, legend_above
 from fovnet.drawing.scales import scale_axis
-from fovnet.search.search import Search
+from fovnet.search.search import AnySearch, Search
 from fovnet.search.spend.schedule import own_epochs
 from fovnet.search.trial import Trial
 
@@ -38,7 +38,7 @@ class Course:
     lowest_scores: NDArray[np.float64]
 
 
-def course_of(search: Search, trials: Sequence[Trial]) -> Course:
+def course_of(search: AnySearch, trials: Sequence[Trial]) -> Course:
     """The course of a search, from its finished trials by slot."""
     full_epochs = search.schedule.epochs
     full_trainings = np.cumsum(
@@ -48,7 +48,7 @@ def course_of(search: Search, trials: Sequence[Trial]) -> Course:
     lowest_scores = np.fmin.accumulate(scores)
     has_score = np.isfinite(lowest_scores)
     contestant = search.method
-    if search.prior:
+    if isinstance(search, Search) and search.prior:
         contestant = f"taught {contestant}"
     if search.schedule.kind != "full":
         contestant += f"+{search.schedule.kind}"

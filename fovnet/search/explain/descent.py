@@ -17,7 +17,7 @@ from fovnet.records import json_key
 from fovnet.search.look.mads import PollState, closest_rows, poll_states
 from fovnet.search.look.mesh import Mesh, mesh_of
 from fovnet.search.methods import POLLING_METHODS
-from fovnet.search.search import Search
+from fovnet.search.search import AnySearch, Search
 from fovnet.search.space import Level
 from fovnet.search.trial import Trial, latest_trials
 
@@ -87,10 +87,10 @@ class Descent:
     certificate: Certificate | None
 
 
-def trace_descent(search: Search, trials: Sequence[Trial]) -> Descent | None:
+def trace_descent(search: AnySearch, trials: Sequence[Trial]) -> Descent | None:
     """The course of a search from its finished trials by slot; None for a method that does not
     poll."""
-    if search.method not in POLLING_METHODS:
+    if search.method not in POLLING_METHODS or not isinstance(search, Search):
         return None
     mesh = mesh_of(search.space, search.polling, search.seed)
     final_trials = latest_trials(trials)

@@ -24,9 +24,12 @@ from fovnet.search.explain.descent import Descent, trace_descent
 from fovnet.search.explain.importance import Importance, measure_importance
 from fovnet.search.explain.prior_review import PriorReview, review_prior
 from fovnet.search.explain.spent import Spending, review_spending, virtual_ends
-from fovnet.search.search import Search
+from fovnet.search.explain.tree_importance import TreeImportance, measure_tree_importance
+from fovnet.search.explain.tree_rows import number_rows_anew, rows_of_search
+from fovnet.search.search import AnySearch, Search
 from fovnet.search.space import Level
 from fovnet.search.spend.schedule import own_epochs
+from fovnet.search.tree_search import TreeSearch
 from fovnet.search.trial import Forecast, Status, Trial, is_configuration_to_blame, latest_trials
 
 NEAR_SHARE = 0.25
@@ -168,12 +171,14 @@ class Explanation:
     """The analysis of a search.
 
     initial_slots     number of slots spread over the space before the model was used
-    row_count, feasible_count  configurations of the space, and those that fit
+    space_in_words    how large the space is
+    row_count, feasible_count  configurations of the space, and those that fit; None of a tree
     requested_trials  full trainings that were asked for
     finished_count, scored_count  slots that are finished, and those with a score
     notes             sentences noted by the search itself
     pace_quartiles    (25 %, median, 75 %) of measured over predicted seconds, of the completed trials
-    importance        of the hyper-parameters; None if fewer than two trials have a score
+    importance        of the hyper-parameters of a finite space, and tree_importance of a tree; None
+                      if fewer than two trials have a score
     seconds_accuracy  of predicted training times; None before the first completed training
     ends_after        number of slots after which the search ended early; None if it did not
     spending          what was spent on what; None if every training went to its end
@@ -185,8 +190,9 @@ class Explanation:
     seed: int
     workers: int
     initial_slots: int = field(metadata=json_key("initial"))
-    row_count: int = field(metadata=json_key("rows"))
-    feasible_count: int = field(metadata=json_key("feasible"))
+    space_in_words: str = field(metadata=json_key("space"))
+    row_count: int | None = field(metadata=json_key("rows"))
+    feasible_count: int | None = field(metadata=json_key("feasible"))
     requested_trials: int = field(metadata=json_key("asked"))
     finished_count: int = field(metadata=json_key("finished"))
     scored_count: int = field(metadata=json_key("scored"))
@@ -204,6 +210,7 @@ class Explanation:
     spending: Spending | None = None
     descent: Descent | None = None
     prior_review: PriorReview | None = field(default=None, metadata=json_key("taught"))
+    tree_importance: TreeImportance | None = field(default=None, metadata=json_key("relevance"))
 
     @property
     def full_trainings_done(self) -> int:
@@ -240,7 +247,7 @@ class Explanation:
 
 
 def explain(
-    search: Search,
+    search: AnySearch,
     trials: Sequence[Trial],
     *,
     requested_trials: int,
@@ -249,13 +256,21 @@ def explain(
 ) -> Explanation:
     """The analysis of a search from its finished trials, in the order of their slots; the search
     may still be running."""
+    trials = number_rows_anew(search, trials)
     scored_trials = [trial for trial in trials if trial.score is not None]
     final_trials = _scored_final_trials(trials)
+    has_model = len(final_trials) >= FEWEST_SCORES
     importance = None
+    tree_importance = None
     with one_thread():
-        if len(final_trials) >= FEWEST_SCORES:
+        if has_model and isinstance(search, Search):
             importance = measure_importance(search, trials)
+        elif has_model and isinstance(search, TreeSearch):
+            tree_importance = measure_tree_importance(search, trials)
         prior_review = review_prior(search, trials)
+    row_count = None
+    if isinstance(search, Search):
+        row_count = len(search.space)
     best_slot = None
     best_configuration = None
     if final_trials:
@@ -269,8 +284,9 @@ def explain(
         seed=search.seed,
         workers=search.workers,
         initial_slots=search.first_slots,
-        row_count=len(search.space),
-        feasible_count=int(search.feasible.sum()),
+        space_in_words=search.size_in_words,
+        row_count=row_count,
+        feasible_count=search.row_limit,
         requested_trials=requested_trials,
         finished_count=len(trials),
         scored_count=len(scored_trials),
@@ -288,6 +304,7 @@ def explain(
         spending=review_spending(search, trials),
         descent=trace_descent(search, trials),
         prior_review=prior_review,
+        tree_importance=tree_importance,
     )
 
 
@@ -297,7 +314,7 @@ def _scored_final_trials(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def _epochs_left(
-    search: Search, trials: Sequence[Trial], requested_trials: int, ends_after: int | None
+    search: AnySearch, trials: Sequence[Trial], requested_trials: int, ends_after: int | None
 ) -> int:
     """The epochs that a search still spends; of one without a schedule, its trials to come."""
     schedule = search.schedule
@@ -309,7 +326,7 @@ def _epochs_left(
     return max(0, requested_trials * schedule.epochs - epochs_spent)
 
 
-def _steps_of_trials(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:
+def _steps_of_trials(search: AnySearch, trials: Sequence[Trial]) -> tuple[Step, ...]:
     """One step per trial; `virtual_end` is None from the first missing slot on."""
     end_by_slot = virtual_ends(search, trials)
     steps: list[Step] = []
@@ -336,7 +353,7 @@ def _steps_of_trials(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...
     return tuple(steps)
 
 
-def _assess_forecasts(search: Search, trials: Sequence[Trial]) -> Forecasts:
+def _assess_forecasts(search: AnySearch, trials: Sequence[Trial]) -> Forecasts:
     """The accuracy of the forecasts: those of scores, by the score that the row ended with, and
     those of the chance to train."""
     predictions = _predictions(search, trials)
@@ -358,7 +375,7 @@ def _assess_forecasts(search: Search, trials: Sequence[Trial]) -> Forecasts:
     )
 
 
-def _predictions(search: Search, trials: Sequence[Trial]) -> list[Prediction]:
+def _predictions(search: AnySearch, trials: Sequence[Trial]) -> list[Prediction]:
     """The prediction of each trial with a forecast, beside the score that its row ended with."""
     final_score_by_row = {
         trial.proposal.row: trial.score
@@ -389,25 +406,22 @@ def _pace_quartiles(scored_trials: Sequence[Trial]) -> tuple[float, float, float
 
 
 def _assess_seconds(
-    search: Search, trials: Sequence[Trial], epochs_left: int
+    search: AnySearch, trials: Sequence[Trial], epochs_left: int
 ) -> SecondsAccuracy | None:
     """How near predictions were to the measured seconds, and the seconds still to come; None if no
     training was timed."""
     timed_trials = [trial for trial in trials if seconds_of(trial) is not None]
     if not timed_trials:
         return None
+    rows = rows_of_search(search, trials)
     is_prediction_near = []
     is_correction_near = []
     for earlier_count, trial in enumerate(timed_trials):
-        corrected_by_earlier = correct_predictions(
-            search.predicted_seconds, search.space.unit_cube, timed_trials[:earlier_count]
-        )
+        corrected_by_earlier = correct_predictions(*rows, timed_trials[:earlier_count])
         corrected_seconds = _seconds_of_slot(search, corrected_by_earlier, trial)
         is_prediction_near.append(_is_near(trial, trial.proposal.predicted_seconds))
         is_correction_near.append(_is_near(trial, corrected_seconds))
-    corrected_by_all = correct_predictions(
-        search.predicted_seconds, search.space.unit_cube, timed_trials
-    )
+    corrected_by_all = correct_predictions(*rows, timed_trials)
     corrected_sum = sum(_seconds_of_slot(search, corrected_by_all, trial) for trial in trials)
     epochs_spent = search.schedule.epochs_of(trial.proposal for trial in trials)
     seconds_left = corrected_sum / epochs_spent * epochs_left / search.workers
@@ -418,7 +432,7 @@ def _assess_seconds(
     )
 
 
-def _seconds_of_slot(search: Search, seconds_by_row: NDArray[np.float64], trial: Trial) -> float:
+def _seconds_of_slot(search: AnySearch, seconds_by_row: NDArray[np.float64], trial: Trial) -> float:
     """The seconds of a trial's own epochs, from those of full trainings of every row (M,)."""
     full_seconds = float(seconds_by_row[trial.proposal.row])
     return (

@@ -145,8 +145,8 @@ def measure_importance(search: Search, trials: Sequence[Trial]) -> Importance:
         target_warping=search.modelling.targets,
         kernel=search.modelling.kernel,
         is_full_grid=has_full_grid,
-        explained_share=_explained_share(belief),
-        noise_deviation=round_to_six_digits(_noise_deviation(belief)),
+        explained_share=explained_share(belief),
+        noise_deviation=round_to_six_digits(noise_deviation(belief)),
         remaining_regret=belief.expected_regret(view.is_free),
         as_good_count=as_good_count,
         expected_random_draws=round_to_six_digits(
@@ -308,7 +308,7 @@ def _share_of_variance(part: float, variance: float) -> float | None:
     return max(round(float(part / variance), 6), 0.0)
 
 
-def _explained_share(belief: Belief) -> float | None:
+def explained_share(belief: Belief) -> float | None:
     """1 - Σ (leave-one-out residuals)² / Σ (leave-one-out residuals of a constant)²; None of fewer
     than two scores, or where all are equal.  R&W eq. 5.12, hyper-parameters fixed."""
     y = belief.target.values
@@ -325,7 +325,7 @@ def _explained_share(belief: Belief) -> float | None:
     return round_to_six_digits(float(1.0 - unexplained_share))
 
 
-def _noise_deviation(belief: Belief) -> float:
+def noise_deviation(belief: Belief) -> float:
     """The standard deviation of the noise, over the mixture of the processes."""
     return float(np.sqrt(np.mean([process.noise for process in belief.processes])))
 
@@ -333,5 +333,5 @@ def _noise_deviation(belief: Belief) -> float:
 def _count_as_good(search: Search, belief: Belief) -> int:
     """The number of feasible rows whose mean is within the noise of the best known row's."""
     mean_by_row = belief.mean.mean(axis=0)
-    highest_good_mean = mean_by_row[belief.known_rows].min() + _noise_deviation(belief)
+    highest_good_mean = mean_by_row[belief.known_rows].min() + noise_deviation(belief)
     return int((mean_by_row[search.feasible] <= highest_good_mean).sum())

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fovnet.records import json_key
 from fovnet.search.look.guard import GuardVerdict, judge_prior, mean_prior_places
 from fovnet.search.look.ranking import GUARDED_STEP
-from fovnet.search.search import Search, make_view
+from fovnet.search.search import AnySearch, Search, make_view
 from fovnet.search.space import Level
 from fovnet.search.trial import Trial, latest_trials
 
@@ -68,10 +68,10 @@ class PriorReview:
     is_guarded: bool = field(metadata=json_key("guard"))
 
 
-def review_prior(search: Search, trials: Sequence[Trial]) -> PriorReview | None:
+def review_prior(search: AnySearch, trials: Sequence[Trial]) -> PriorReview | None:
     """What the search was taught, from its finished trials; None where it asks no prior's
     networks."""
-    if search.prior is None or search.method != "ranking":
+    if not isinstance(search, Search) or search.prior is None or search.method != "ranking":
         return None
     place_by_row = mean_prior_places(search.prior, search.space.unit_cube)
     feasible_rows = np.flatnonzero(search.feasible)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from fovnet.records import json_key
-from fovnet.search.search import Search
+from fovnet.search.search import AnySearch
 from fovnet.search.space import Level
 from fovnet.search.spend.schedule import own_epochs
 from fovnet.search.trial import Trial, latest_trials
@@ -103,7 +103,7 @@ class Spending:
     stretches: tuple[Stretch, ...] = field(metadata=json_key("slots"))
 
 
-def review_spending(search: Search, trials: Sequence[Trial]) -> Spending | None:
+def review_spending(search: AnySearch, trials: Sequence[Trial]) -> Spending | None:
     """What the finished trials, by slot, were spent on; None for a search that trains every row to
     its end."""
     schedule = search.schedule
@@ -147,7 +147,7 @@ def review_spending(search: Search, trials: Sequence[Trial]) -> Spending | None:
 
 
 def _review_rung(
-    search: Search,
+    search: AnySearch,
     trials: Sequence[Trial],
     epochs_by_slot: Mapping[int, int],
     final_score_by_row: Mapping[int, float],
@@ -238,7 +238,7 @@ def _stopped_training(trial: Trial) -> StoppedTraining:
     )
 
 
-def virtual_ends(search: Search, trials: Sequence[Trial]) -> dict[int, float]:
+def virtual_ends(search: AnySearch, trials: Sequence[Trial]) -> dict[int, float]:
     """The virtual time in seconds at which each slot ends, of those before the first missing
     one."""
     seconds_before_gap = [
@@ -249,7 +249,7 @@ def virtual_ends(search: Search, trials: Sequence[Trial]) -> dict[int, float]:
     return dict(enumerate(search.clock.virtual_ends(seconds_before_gap)))
 
 
-def _stretches(search: Search, trials: Sequence[Trial]) -> tuple[Stretch, ...]:
+def _stretches(search: AnySearch, trials: Sequence[Trial]) -> tuple[Stretch, ...]:
     """The stretch of each slot on the virtual clock, in the order of the trials."""
     end_by_slot = virtual_ends(search, trials)
     number_by_row: dict[int, int] = {}

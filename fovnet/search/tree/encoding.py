@@ -52,16 +52,25 @@ def _encoded_columns(variable: Variable, numbers: Floats) -> Floats:
     return np.where(is_inactive[:, None], midway, level_columns[indices])
 
 
+def families_of(tree: Tree) -> tuple[str, ...]:
+    """The families that have columns, in the order of their lengthscales."""
+    return tuple(
+        dict.fromkeys(
+            variable.family for variable in tree.variables if not variable.values.is_fixed
+        )
+    )
+
+
 @lru_cache(maxsize=8)
 def tree_scales(tree: Tree) -> Scales:
     """The lengthscales of the columns of `encode`: one for all copies of a variable, another for a
     variable of the same name in another branch."""
-    families: dict[str, int] = {}
+    families = families_of(tree)
     family_of_columns: list[int] = []
     for variable in tree.variables:
         if variable.values.is_fixed:
             continue
-        family = families.setdefault(variable.family, len(families))
+        family = families.index(variable.family)
         column_count = _encoded_columns(variable, np.full(1, np.nan)).shape[1]
         family_of_columns += [family] * column_count
     count = len(families)

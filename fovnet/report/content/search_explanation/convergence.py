@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from fovnet.report.content.wording import DASH, duration, score_text
 from fovnet.search.explain.explanation import Explanation, Step
+from fovnet.search.explain.importance import Importance
+from fovnet.search.explain.tree_importance import TreeImportance
 from fovnet.words import several
 
 
@@ -100,24 +102,34 @@ def _remaining_gain_sentences(explanation: Explanation) -> Iterator[str]:
     """The expected regret at the end, and the draws that random search would need; nothing of
     scores after different epochs, of which it is unknown what is left to gain."""
     importance = explanation.importance
-    if importance is None or explanation.spending is not None:
+    model = importance or explanation.tree_importance
+    if model is None or explanation.spending is not None:
         return
-    if importance.remaining_regret is None:
+    if model.remaining_regret is None:
         yield "The model knows only ranks: the remaining gain is unknown."
     else:
         opening_phrase = "The expected regret at the end is"
         if any(step.expected_regret is not None for step in explanation.steps):
             opening_phrase = "At the end it is"
         yield (
-            f"{opening_phrase} {_regret_text(importance.remaining_regret)}: an upper bound of how "
-            "much lower the best untried configuration is expected to be than the best one tried."
+            f"{opening_phrase} {_regret_text(model.remaining_regret)}: an upper bound of how much "
+            f"lower the best {_untried_phrase(model)} is expected to be than the best one tried."
         )
+    if importance is None:
+        return
     yield (
         f"The model takes {importance.as_good_count:,} of the {explanation.feasible_count:,} "
         "configurations that fit to be as good as the best, up to the difference between two "
         "trainings of one configuration: if so, random trials would reach the first of them after "
         f"{importance.expected_random_draws:,.1f} on average."
     )
+
+
+def _untried_phrase(model: Importance | TreeImportance) -> str:
+    """What the expected regret at the end is over."""
+    if isinstance(model, TreeImportance):
+        return f"of {several(model.candidate_count, 'untried candidate')}"
+    return "untried configuration"
 
 
 def _pace_sentence(explanation: Explanation) -> Iterator[str]:

@@ -10,8 +10,8 @@ def ending_text(explanation: Explanation) -> str:
     """How many trials are finished, and why the search stopped."""
     sentences = [
         f"Method {explanation.method}, seed {explanation.seed}, "
-        f"{several(explanation.workers, 'worker')}; {explanation.feasible_count:,} of "
-        f"{explanation.row_count:,} configurations fit. {_share_done_sentence(explanation)}",
+        f"{several(explanation.workers, 'worker')}; {explanation.space_in_words}. "
+        f"{_share_done_sentence(explanation)}",
         *explanation.notes,
     ]
     if (
@@ -25,7 +25,8 @@ def ending_text(explanation: Explanation) -> str:
         sentences.append(
             "It had continued before, with more trials requested; what follows covers all of them."
         )
-    if explanation.begun_count >= explanation.feasible_count:
+    feasible_count = explanation.feasible_count
+    if feasible_count is not None and explanation.begun_count >= feasible_count:
         sentences.append(_space_exhausted_sentence(explanation))
     if explanation.missing_count:
         slots_phrase = several(explanation.missing_count, "slot")

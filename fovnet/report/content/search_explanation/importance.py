@@ -4,8 +4,17 @@ model."""
 from __future__ import annotations
 
 from fovnet.report.content.cells import MeasuredText, ReportTable, Row
-from fovnet.report.content.wording import DASH, level_text, minus, percent, score_text, with_spaces
+from fovnet.report.content.wording import (
+    DASH,
+    level_text,
+    minus,
+    percent,
+    score_text,
+    setting_text,
+    with_spaces,
+)
 from fovnet.search.explain.importance import AxisEffect, Importance, LevelEffect, PairEffect
+from fovnet.search.explain.tree_importance import FamilyEffect, TreeImportance
 from fovnet.words import several
 
 MOST_PAIRS = 5
@@ -16,11 +25,13 @@ LEAST_CONVINCING = 0.5
 """Share below which what the model says is called a hint."""
 
 
-def importance_text(importance: Importance | None) -> str:
+def importance_text(importance: Importance | TreeImportance | None) -> str:
     """Shares of single axes and of pairs of axes in the variance of the final model over all
-    configurations."""
+    configurations; of a tree the variables of the shortest lengthscales."""
     if importance is None:
         return "Fewer than two trials have a score: no model can say what mattered."
+    if isinstance(importance, TreeImportance):
+        return _relevance_text(importance)
     visible_axes = [axis for axis in _axes_by_share(importance) if _is_visible(axis.share)]
     largest_pair = find_largest_pair(importance)
     if not visible_axes and largest_pair is None:
@@ -40,12 +51,31 @@ def importance_text(importance: Importance | None) -> str:
     return " ".join(sentences)
 
 
+def _relevance_text(importance: TreeImportance) -> str:
+    """The variables of the shortest lengthscales, and what a tree has not."""
+    sentences = [_trust_in_model_sentence(importance)]
+    relevant_families = [
+        f"{family.name} {percent(family.relevance)}"
+        for family in _families_by_relevance(importance)
+        if family.relevance is not None
+    ]
+    if relevant_families:
+        sentences.append(
+            f"Most relevant, by the inverse of their lengthscales: {', '.join(relevant_families[:3])}."
+        )
+    sentences.append(
+        "Main effects, pairs of variables, and how many configurations are as good as the best would "
+        "need all configurations of the space: there is no list of those of a tree."
+    )
+    return " ".join(sentences)
+
+
 def find_largest_pair(importance: Importance) -> PairEffect | None:
     """The pair of axes with the largest joint share; None if that rounds to 0.0 %."""
     return next((pair for pair in importance.pairs if _is_visible(pair.share)), None)
 
 
-def _trust_in_model_sentence(importance: Importance) -> str:
+def _trust_in_model_sentence(importance: Importance | TreeImportance) -> str:
     """How far the final model predicts the scores."""
     if importance.explained_share is None:
         return f"The {importance.score_count} scores are all equal."
@@ -142,6 +172,51 @@ def _brief_axis_row(axis: AxisEffect) -> Row:
         level_text(levels_by_score[0].level),
         level_text(levels_by_score[-1].level),
     )
+
+
+def families_table(importance: TreeImportance | None) -> ReportTable:
+    """One row per variable of a tree with all its copies, the most relevant first; no rows without a
+    model of a tree."""
+    header = ("variable", "relevance", "lengthscale", "scores with it", "in the best")
+    rows = [
+        (
+            family.name,
+            percent(family.relevance),
+            setting_text(family.lengthscale),
+            str(family.scored_count),
+            _best_levels_text(family),
+        )
+        for family in _families_by_relevance(importance)
+    ]
+    return ReportTable(header, rows, name="variables")
+
+
+def brief_families_table(importance: TreeImportance | None) -> ReportTable:
+    """A narrower `families_table` for a terminal, without variables of which no score tells."""
+    rows = [
+        (
+            family.name,
+            percent(family.relevance),
+            str(family.scored_count),
+            _best_levels_text(family),
+        )
+        for family in _families_by_relevance(importance)
+        if family.relevance is not None
+    ]
+    return ReportTable(
+        ("variable", "relevance", "scores", "in the best"), rows, name="variables-brief"
+    )
+
+
+def _best_levels_text(family: FamilyEffect) -> str:
+    return ", ".join(map(level_text, family.best_levels)) or DASH
+
+
+def _families_by_relevance(importance: TreeImportance | None) -> list[FamilyEffect]:
+    """The variables, the most relevant first; none without a model of a tree."""
+    if importance is None:
+        return []
+    return sorted(importance.families, key=lambda family: -(family.relevance or 0.0))
 
 
 def pairs_table(importance: Importance | None) -> ReportTable:

@@ -17,6 +17,7 @@ from fovnet.report.content.search_explanation.failures import (
 from fovnet.report.content.search_explanation.forecasts import forecasts_text
 from fovnet.report.content.search_explanation.importance import (
     axes_table,
+    families_table,
     find_largest_pair,
     importance_text,
     pair_name,
@@ -43,6 +44,7 @@ class ExplainedView:
     importance            what mattered
     failures              what failed
     axes                  shares of the axes in the variance of the model
+    families              relevance of the variables of a tree
     pairs                 shares of pairs of axes
     pair_scores           scores of every two levels of the pair that matters most
     largest_pair          the name of this pair
@@ -62,6 +64,7 @@ class ExplainedView:
     importance: str = field(metadata=json_key("mattering"))
     failures: str = field(metadata=json_key("failing"))
     axes: ReportTable
+    families: ReportTable = field(metadata=json_key("variables"))
     pairs: ReportTable
     pair_scores: ReportTable | None = field(metadata=json_key("together"))
     largest_pair: str = field(metadata=json_key("together_of"))
@@ -90,9 +93,10 @@ def view_of_explanation(explanation: Explanation) -> ExplainedView:
         ending=ending_text(explanation),
         convergence=convergence_text(explanation),
         forecasts=forecasts_text(explanation),
-        importance=importance_text(importance),
+        importance=importance_text(importance or explanation.tree_importance),
         failures=failures_text(explanation),
         axes=axes_table(importance),
+        families=families_table(explanation.tree_importance),
         pairs=pairs_table(importance),
         pair_scores=pair_scores,
         largest_pair=name_of_pair,
