@@ -10,6 +10,7 @@ Such headers stand before what they make active.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -124,7 +125,8 @@ class Tree:
 
     @cached_property
     def point_count(self) -> float:
-        """The number of points, fitting or not; inf where a number is real."""
+        """The number of points, fitting or not; inf where a number is real, or where they are more
+        than 1.8e308."""
         return _count_points(self.declared)
 
     @property
@@ -216,12 +218,20 @@ def _count_points(declared: Mapping[str, Any]) -> float:
         if isinstance(form, Mapping) and "repeat" in form:
             lowest, highest = (int(form["repeat"][end]) for end in ("low", "high"))
             group_count = _count_points(form["each"])
-            count *= sum(group_count**copies for copies in range(lowest, highest + 1))
+            count *= sum(_power(group_count, copies) for copies in range(lowest, highest + 1))
         elif isinstance(form, Mapping) and "choose" in form:
             count *= sum(_count_points(branch) for branch in form["choose"].values())
         else:
             count *= values_of(name, form).count
     return count
+
+
+def _power(count: float, exponent: int) -> float:
+    """count^exponent; inf where that is too large for a number, as of 64 convolutions."""
+    try:
+        return count**exponent
+    except OverflowError:
+        return math.inf
 
 
 class Place(NamedTuple):

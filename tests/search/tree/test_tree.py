@@ -247,3 +247,13 @@ def test_a_changed_branch_begins_with_its_own_start_values() -> None:
         match=r"--set: conv.3.stride 1 belongs to conv.3, but conv is 2; leave it out, or set conv to 3",
     ):
         change_point(TREE, before, {"conv.3.stride": 1}, "--set")
+
+
+def test_points_too_many_for_a_number_are_infinite() -> None:
+    """HyperNOMAD's 64 convolutions of 90,000 kinds are 1e317."""
+    each = {"kind": {"whole": {"low": 1, "high": 90_000}}}
+    counts = [
+        Tree.of({"conv": {"repeat": {"low": copies, "high": copies}, "each": each}}).point_count
+        for copies in (2, 64)
+    ]
+    assert counts == [90_000**2, float("inf")]
