@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import io
 from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,29 +104,44 @@ def svg_uri(figure: Figure) -> str:
 def png(figure: Figure, dpi: int = 150) -> bytes:
     """The figure as the bytes of a PNG file.  Characters that its font lacks, such as Chinese in a
     file name, become boxes."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.text import Text
+    from PIL import Image, PngImagePlugin
 
     for text in figure.findobj(Text):
         if isinstance(text, Text):
             text.set_text(drawable(text.get_text()))
-    buffer = io.BytesIO()
+    canvas: Any = FigureCanvasAgg(figure)
     with house_style():
-        figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": "fovnet"})
+        figure.set_dpi(dpi)
+        canvas.draw()
+    stamp = PngImagePlugin.PngInfo()
+    stamp.add_text("Software", "fovnet")
+    buffer = io.BytesIO()
+    # RGB at level 3 is as small as RGBA at level 6, in three fifths of the time
+    Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB").save(
+        buffer, "PNG", pnginfo=stamp, dpi=(dpi, dpi), compress_level=3
+    )
     return buffer.getvalue()
 
 
 def drawable(text: str) -> str:
     """The text with a box for every character without a glyph in DejaVu Sans; HTML pages use the
     reader's fonts and do not need this."""
-    from matplotlib.font_manager import findfont, get_font
-
-    glyph_by_character_code = get_font(findfont("DejaVu Sans")).get_charmap()
     box_by_missing_code = {
         ord(character): MISSING_GLYPH_BOX
         for character in text
-        if ord(character) not in glyph_by_character_code and not character.isspace()
+        if ord(character) not in _codes_with_glyph() and not character.isspace()
     }
     return text.translate(box_by_missing_code)
+
+
+@cache
+def _codes_with_glyph() -> frozenset[int]:
+    """Codes of the characters in DejaVu Sans; listing them takes a millisecond."""
+    from matplotlib.font_manager import findfont, get_font
+
+    return frozenset(get_font(findfont("DejaVu Sans")).get_charmap())
 
 
 def save_png(figure: Figure, path: Path) -> Path:
