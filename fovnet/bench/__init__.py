@@ -14,6 +14,14 @@ Searches on recorded tables:
     pace         what a proposal costs
     landscape    a simulated loss over a space
     figures      what of this is drawn
+Searches on trees:
+    tree_races     methods compared by the best loss after so many trainings
+    tree_peers     searchers of other libraries
+    tree_problem   what is searched
+    tree_problems  by name: functions, networks
+    tree_networks  networks of layers, really trained
+    hyperopt_tpe   hyperopt under ask and tell
+    conditional    functions with a known lowest value
 Trainings, predictions, answers:
     throughput   training steps beside MONAI's pipeline
     tutorial     that pipeline

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from fovnet.bench.hyperopt_tpe import HyperoptTpe
 from fovnet.bench.nomad import replay_nomad
 from fovnet.bench.replay import ReplayedSearch, replay_asking, replay_thawing
 from fovnet.bench.tables import RecordedTable
@@ -65,22 +66,36 @@ class PeerLibrary:
         except PackageNotFoundError:
             return ""
 
+    @property
+    def missing(self) -> list[str]:
+        """The distributions that it needs and that are not installed; those of all modules but its
+        own are called as the module."""
+        distribution_by_module = {self.modules[0]: self.distribution}
+        return [
+            distribution_by_module.get(module, module)
+            for module in self.modules
+            if find_spec(module) is None
+        ]
+
 
 def refuse_absent(*contestants: str) -> None:
     """Raise SearchError "peer-missing", naming all libraries of these contestants that are not
     installed."""
-    lacking_names = [contestant for contestant in contestants if not is_installed(contestant)]
+    refuse_missing(
+        "--method", {contestant: PEERS[contestant].missing for contestant in contestants}
+    )
+
+
+def refuse_missing(option: str, missing_by_name: Mapping[str, Sequence[str]]) -> None:
+    """Raise SearchError "peer-missing" if a name that was given to an option lacks distributions."""
+    lacking_names = [name for name, missing in missing_by_name.items() if missing]
     if lacking_names:
         libraries = list(
-            dict.fromkeys(
-                library
-                for contestant in lacking_names
-                for library in _missing_distributions(PEERS[contestant])
-            )
+            dict.fromkeys(library for name in lacking_names for library in missing_by_name[name])
         )
         raise SearchError(
             "peer-missing",
-            f"--method {', '.join(lacking_names)}: needs {' and '.join(libraries)}, not installed here; "
+            f"{option} {', '.join(lacking_names)}: needs {' and '.join(libraries)}, not installed here; "
             f"try `python -m pip install {' '.join(libraries)}`, or leave {pronoun_for(lacking_names)} out.",
         )
 
@@ -94,18 +109,7 @@ def pronoun_for(names: Sequence[str]) -> str:
 
 def is_installed(contestant: str) -> bool:
     """Whether all that a contestant needs is installed."""
-    return not _missing_distributions(PEERS[contestant])
-
-
-def _missing_distributions(peer: PeerLibrary) -> list[str]:
-    """The distributions that a contestant needs and that are not installed; those of all modules
-    but its own are called as the module."""
-    distribution_by_module = {peer.modules[0]: peer.distribution}
-    return [
-        distribution_by_module.get(module, module)
-        for module in peer.modules
-        if find_spec(module) is None
-    ]
+    return not PEERS[contestant].missing
 
 
 def replay_peer(
@@ -309,46 +313,26 @@ class Hyperopt:
     """hyperopt's tree of Parzen estimators; every trained row is inserted as a finished trial."""
 
     def __init__(self, space: Space, seed: int) -> None:
-        self.hyperopt = import_module("hyperopt")
-        self.tpe = import_module("hyperopt.tpe")
+        hp = import_module("hyperopt").hp
         self.space = space
         self.place_by_row = row_places(space)
-        self.rng = np.random.default_rng(seed)
         self.labels = [f"axis-{number}" for number in range(len(space.axes))]
         prior_by_label = {}
         for label, axis in zip(self.labels, space.axes, strict=True):
             if axis.kind == "ordinal":
-                prior_by_label[label] = self.hyperopt.hp.uniform(label, 0.0, 1.0)
+                prior_by_label[label] = hp.uniform(label, 0.0, 1.0)
             else:
-                level_numbers = list(range(len(axis.levels)))
-                prior_by_label[label] = self.hyperopt.hp.choice(label, level_numbers)
-        self.domain = self.hyperopt.Domain(None, prior_by_label, pass_expr_memo_ctrl=False)
-        self.trials = self.hyperopt.Trials()
+                prior_by_label[label] = hp.choice(label, list(range(len(axis.levels))))
+        self.tpe = HyperoptTpe(prior_by_label, self.labels, seed)
 
     def ask(self, is_free: Mask) -> Floats:
-        seed = int(self.rng.integers(2**31 - 1))
-        (trial,) = self.tpe.suggest(self.trials.new_trial_ids(1), self.domain, self.trials, seed)
-        return np.array(
-            [trial["misc"]["vals"][label][0] for label in self.labels], dtype=np.float64
-        )
+        values_by_label = self.tpe.suggest()
+        return np.array([values_by_label[label][0] for label in self.labels], dtype=np.float64)
 
     def tell(self, row: int, loss: float) -> None:
-        trial_id = self.trials.new_trial_ids(1)[0]
         values = place_values(self.space, self.place_by_row[row])
-        trial_facts = {
-            "tid": trial_id,
-            "cmd": self.domain.cmd,
-            "workdir": None,
-            "idxs": {label: [trial_id] for label in self.labels},
-            "vals": {label: [value] for label, value in zip(self.labels, values, strict=True)},
-        }
-        result: dict[str, str | float] = {"status": "fail"}
-        if np.isfinite(loss):
-            result = {"status": "ok", "loss": loss}
-        trial = self.trials.new_trial_docs([trial_id], [None], [result], [trial_facts])[0]
-        trial["state"] = self.hyperopt.JOB_STATE_DONE
-        self.trials.insert_trial_docs([trial])
-        self.trials.refresh()
+        values_by_label = {label: [value] for label, value in zip(self.labels, values, strict=True)}
+        self.tpe.insert(values_by_label, loss)
 
 
 class Surrogate:

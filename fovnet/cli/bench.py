@@ -32,6 +32,11 @@ BENCH_VERBS = {
         "needs until\nthe best network and good ones, compared with the thesis's numbers and "
         "with chance, and what the\ntable shows about its space.",
     ),
+    "tree": (
+        "bench_trees",
+        "Compare search methods on a space whose number of variables changes: the best loss "
+        "after so\nmany trainings.",
+    ),
     "train": (
         "bench_speed",
         "Measure training: images per second compared with a pipeline from the MONAI "

@@ -9,8 +9,9 @@ begins.
     yaml_text   what a YAML text says otherwise than it looks
     regions     `vocabulary`: the regions that a configuration names
     search      the settings of a search, and which methods they are of
+    named_trees  spaces of layers that have a word
     space       its axes as a user writes them, and the word for the space of the members
 
-Behind these doors: `named_trees`, spaces of layers that have a word; `training`, how a network is
-trained; `section`, what all parts have in common; `faults`, words for what is wrong.
+Behind these doors: `training`, how a network is trained; `section`, what all parts have in common;
+`faults`, words for what is wrong.
 """

@@ -1,0 +1,317 @@
+"""Networks of layers as a problem of a race over trees, each trained by fovnet's own recipe on few and
+small pictures, without augmentation, on one thread."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.bench.peers import one_torch_thread
+from fovnet.bench.together import Progress
+from fovnet.bench.tree_problem import Answer, TreeProblem
+from fovnet.config.named_trees import TREES
+from fovnet.machine.allocation import keep_freed_memory
+from fovnet.net.cost.layered import LayeredCosts
+from fovnet.net.cost.predicted import DeviceSpeed, Limits, Work
+from fovnet.net.jobs.training_data import ROWS_FILE, LabelledSlices, labelled_slices_of
+from fovnet.net.jobs.workers import TrainingJob, train_proposal
+from fovnet.net.recipe import Ranges, Recipe
+from fovnet.net.stopping import Ends
+from fovnet.phantom.collection import simulate_collection
+from fovnet.records import checksum, replace_with
+from fovnet.search.tree.start import tree_with_start
+from fovnet.search.tree.tree import Configuration
+from fovnet.search.trial import Proposal
+from fovnet.volume.collection.pack import Pack, load_pack, slice_collections
+from fovnet.volume.slices.stack import Slicing
+
+PIXELS_FILE = "pixels.npy"
+TEST_FILE = "test.npz"
+NO_AUGMENTATION = Ranges(0.0, 0.0, 0.0, 0.0, 0.0)
+SPEED = DeviceSpeed(20.0, 6.0, 20.0)
+"""Of predicted seconds, which decide nothing while one training runs at a time."""
+LIMITS = Limits(2e9, None)
+MOST_LOSS = 4.6
+"""Of a digit, log 100: worse losses count as this one."""
+LEAST_GAIN = 0.98
+"""Share of the loss of guessing; a training of digits with more after DIGIT_EPOCHS_TO_LEARN ends."""
+DIGIT_EPOCHS_TO_LEARN = 3
+DIGITS_SEED = 2021
+DIGIT_COUNTS = (800, 400)  # to train on, to choose by; the others are for testing
+SLICE_COUNTS = (700, 400)
+PEOPLE = 30
+PEOPLE_SEED = 1
+SLICE_SPACING_MM = 8.0
+RARE_CLASS = "spine"
+"""Left out: in 2 % of the training slices, it would have by its weight a seventh of the loss."""
+
+
+@dataclass(frozen=True)
+class NetworkTrainings:
+    """Trainings of networks on the pictures in a folder.
+
+    most_loss  a higher loss counts as this one
+    """
+
+    folder: Path
+    recipe: Recipe
+    most_loss: float = math.inf
+
+    def __call__(self, configuration: Configuration, seed: int) -> Answer:
+        """The lowest validation loss of a training, and how its best epoch does on the test pictures."""
+        keep_freed_memory()
+        job = TrainingJob(
+            pixels_path=self.folder / PIXELS_FILE,
+            rows_path=self.folder / ROWS_FILE,
+            networks_folder=self.folder,
+            head="gap",
+            device="cpu",
+            recipe=self.recipe,
+        )
+        proposal = Proposal(0, 0, configuration, seed, (), (), predicted_seconds=0.0)
+        with one_torch_thread(), TemporaryDirectory() as weights_folder:
+            weights_path = Path(weights_folder) / "network.safetensors"
+            outcome = train_proposal(job, proposal, given_weights_path=weights_path)
+            if outcome.status not in ("completed", "pruned") or outcome.score is None:
+                return Answer(None)
+            return Answer(min(outcome.score, self.most_loss), self._test_accuracy(weights_path))
+
+    def _test_accuracy(self, weights_path: Path) -> float | None:
+        """The share of test pictures whose likeliest class is theirs; None without such pictures."""
+        test_path = self.folder / TEST_FILE
+        if not test_path.exists():
+            return None
+        import torch
+
+        from fovnet.net.family.weights import load_network  # torch
+        from fovnet.net.images.inputs import make_images
+
+        network, _ = load_network(weights_path, torch.device("cpu"))
+        with np.load(test_path) as arrays:
+            pixels = torch.from_numpy(arrays["pixels"])
+            labels = arrays["labels"]
+        with torch.inference_mode():
+            scores = network(make_images(pixels, torch.arange(len(pixels))))
+        return float((scores.argmax(dim=1).numpy() == labels).mean())
+
+
+def digits_problem(folder: Path) -> TreeProblem:
+    """Networks of at most four convolutions on 8 x 8 pixels; 0.15 to 1.5 s a training."""
+    if not (folder / ROWS_FILE).exists():
+        _write_digits(folder)
+    guessing_loss = math.log(10)
+    ends = Ends(envelope={DIGIT_EPOCHS_TO_LEARN: LEAST_GAIN * guessing_loss})
+    training_count, validation_count = DIGIT_COUNTS
+    recipe = Recipe(10, training_count, NO_AUGMENTATION, ends=ends)
+    conv = _convolutions((0, 4), channels=32, kernel=5, stride=2, padding=2, pooling=3)
+    dense = _dense_layers(3, sizes=(4, 128))
+    optimisers = _optimisers(1e-3, 1e-4, decay=1e-4)
+    return TreeProblem(
+        "digits",
+        tree_with_start(
+            _space(conv, dense, optimisers, batches=(16, 256)),
+            {
+                "conv": [_layer(6, 5, 1, 0, 1)],
+                "dense": [64, 64],
+                "optimiser": "sgd",
+                "batch": 32,
+                "dropout": 0.2,
+                "activation": "relu",
+            },
+        ),
+        LayeredCosts(
+            classes=10,
+            side=8,
+            inputs=("slice",),
+            work=Work(training_count, validation_count, recipe.epochs),
+            speed=SPEED,
+            limits=LIMITS,
+        ),
+        train=NetworkTrainings(folder, recipe, MOST_LOSS),
+        counts=(20, 40, 60, 80),
+        runs=10,
+        data=_data_facts(folder),
+    )
+
+
+def slices_problem(folder: Path, progress: Progress | None = None) -> TreeProblem:
+    """Networks of at most five convolutions on 128 x 128 pixels of simulated people; 2 s a training.
+
+    The people are simulated and cut at first, in some minutes; `progress` gets (volumes done, in all).
+    """
+    if not (folder / ROWS_FILE).exists():
+        _write_slices(folder, progress)
+    training_count, validation_count = SLICE_COUNTS
+    with np.load(folder / ROWS_FILE) as arrays:
+        class_count = arrays["targets"].shape[1]
+    recipe = Recipe(4, training_count, NO_AUGMENTATION, ends=Ends(guessing_epochs=3))
+    conv = _convolutions((1, 5), channels=32, kernel=7, stride=3, padding=2, pooling=4)
+    dense = _dense_layers(2, sizes=(8, 256))
+    return TreeProblem(
+        "slices",
+        tree_with_start(
+            _space(conv, dense, TREES["layers"]["optimiser"]["choose"], batches=(4, 32)),
+            {
+                "conv": [_layer(6, 5, 2, 0, 2), _layer(6, 5, 2, 0, 2)],
+                "dense": [64],
+                "optimiser": "sgd",
+                "batch": 16,
+                "dropout": 0.2,
+                "activation": "relu",
+            },
+        ),
+        LayeredCosts(
+            classes=class_count,
+            side=128,
+            inputs=("slice",),
+            work=Work(training_count, validation_count, recipe.epochs),
+            speed=SPEED,
+            limits=LIMITS,
+            most_weights=1e6,
+            most_multiply_adds=3e6,
+        ),
+        train=NetworkTrainings(folder, recipe),
+        counts=(20, 40, 60),
+        runs=10,
+        data=_data_facts(folder),
+    )
+
+
+def _data_facts(folder: Path) -> dict[str, str]:
+    """What tells the pictures in a folder from others."""
+    return {name: checksum(folder / name) for name in (PIXELS_FILE, ROWS_FILE)}
+
+
+def _whole(low: int, high: int, *, log: bool = False) -> dict[str, Any]:
+    return {"whole": {"low": low, "high": high, "log": log}}
+
+
+def _convolutions(
+    counts: tuple[int, int], *, channels: int, kernel: int, stride: int, padding: int, pooling: int
+) -> dict[str, Any]:
+    """So many convolutions, with at most these numbers."""
+    return {
+        "repeat": {"low": counts[0], "high": counts[1]},
+        "each": {
+            "channels": _whole(2, channels, log=True),
+            "kernel": _whole(1, kernel),
+            "stride": _whole(1, stride),
+            "padding": _whole(0, padding),
+            "pooling": _whole(1, pooling),
+        },
+    }
+
+
+def _dense_layers(most: int, sizes: tuple[int, int]) -> dict[str, Any]:
+    """Up to so many dense layers of these sizes."""
+    return {
+        "repeat": {"low": 0, "high": most},
+        "grows": "first",
+        "each": {"size": _whole(*sizes, log=True)},
+    }
+
+
+def _layer(*numbers: int) -> dict[str, int]:
+    """The numbers of a convolution by their names."""
+    names = ("channels", "kernel", "stride", "padding", "pooling")
+    return dict(zip(names, numbers, strict=True))
+
+
+def _optimisers(slow_rate: float, fast_rate: float, decay: float) -> dict[str, Any]:
+    """Those of `space: layers`, with other least rates (of sgd and adagrad, of adam and rmsprop) and
+    another decay to begin with."""
+    least_rates = {"sgd": slow_rate, "adagrad": slow_rate, "adam": fast_rate, "rmsprop": fast_rate}
+    optimisers = {}
+    for name, numbers in TREES["layers"]["optimiser"]["choose"].items():
+        rate = numbers["rate"]
+        optimisers[name] = {
+            **numbers,
+            "rate": {**rate, "real": {**rate["real"], "low": least_rates[name]}},
+            "decay": {**numbers["decay"], "start": decay},
+        }
+    return optimisers
+
+
+def _space(
+    conv: Any, dense: Any, optimisers: Mapping[str, Any], batches: tuple[int, int]
+) -> dict[str, Any]:
+    return {
+        **TREES["layers"],
+        "conv": conv,
+        "dense": dense,
+        "optimiser": {"choose": optimisers},
+        "batch": _whole(*batches, log=True),
+    }
+
+
+def _write_digits(folder: Path) -> None:
+    """Writes scikit-learn's digits: to train on, to choose by, and to test."""
+    from sklearn.datasets import load_digits
+
+    images, labels = load_digits(return_X_y=True)
+    order = np.random.default_rng(DIGITS_SEED).permutation(len(labels))
+    pixels = np.rint(images.reshape(-1, 8, 8) * (255 / 16)).astype(np.uint8)
+    training_rows, validation_rows, test_rows = np.split(order, np.cumsum(DIGIT_COUNTS))
+    data = LabelledSlices(np.eye(10, dtype=np.float32)[labels], training_rows, validation_rows)
+    replace_with(
+        folder / TEST_FILE,
+        lambda file: np.savez(file, pixels=pixels[test_rows], labels=labels[test_rows]),
+    )
+    _write_pictures(folder, pixels, data)
+
+
+def _write_pictures(folder: Path, pixels: NDArray[np.uint8], data: LabelledSlices) -> None:
+    """Writes what trainings read; the file that tells that all is there comes last."""
+    replace_with(folder / PIXELS_FILE, lambda file: np.save(file, pixels))
+    data.write(folder)
+
+
+def _write_slices(folder: Path, progress: Progress | None) -> None:
+    """Simulates people and cuts them into slices; writes those that are drawn to train on, and of
+    other people to choose by."""
+    pack = _load_or_cut_slices(folder, progress)
+    rng = np.random.default_rng(PEOPLE_SEED)
+    data = labelled_slices_of(pack)
+    rare_class = pack.classes.index(RARE_CLASS)
+    drawn_rows = []
+    for rows, count in zip((data.training_rows, data.validation_rows), SLICE_COUNTS, strict=True):
+        usual_rows = rows[data.targets[rows, rare_class] == 0]
+        drawn_rows.append(np.sort(rng.permutation(usual_rows)[:count]))
+    training_count, validation_count = map(len, drawn_rows)
+    rows = np.concatenate(drawn_rows)
+    _write_pictures(
+        folder,
+        np.asarray(pack.pixels)[rows],
+        LabelledSlices(
+            np.delete(data.targets[rows], rare_class, axis=1),
+            training_rows=np.arange(training_count),
+            validation_rows=training_count + np.arange(validation_count),
+        ),
+    )
+
+
+def _load_or_cut_slices(folder: Path, progress: Progress | None) -> Pack:
+    """The pack of all slices.  Killed, the same call goes on with the volumes that are there."""
+    if not (folder / "slices" / "slices.npz").exists():
+        simulate_collection(
+            folder / "phantom",
+            subjects=PEOPLE,
+            volumes_per_subject=2,
+            seed=PEOPLE_SEED,
+            without=["everything"],
+            progress=progress,
+        )
+        slice_collections(
+            {"phantom": folder / "phantom"},
+            folder / "slices",
+            slicing=Slicing(SLICE_SPACING_MM),
+            seed=PEOPLE_SEED,
+        )
+    return load_pack(folder / "slices")
