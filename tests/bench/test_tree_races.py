@@ -115,7 +115,7 @@ def test_hyperopt_draws_from_the_tree_s_own_prior(tmp_path: Path) -> None:
 
 def test_runs_are_kept_and_only_the_others_are_made(tmp_path: Path) -> None:
     """Stopped after the third of four; whatever the number of processes, the same."""
-    entries = make_tree_entries(template(tmp_path), ["random", "gp-ei"], 2)
+    entries = make_tree_entries(template(tmp_path), ["random", "mads"], 2)
     undisturbed = race_on_tree(entries, tmp_path / "undisturbed", 2)
 
     def stop(done: int, total: int) -> None:
@@ -154,7 +154,7 @@ def test_a_table_says_how_much_lower_each_is_by_seed(tmp_path: Path) -> None:
 
 
 def test_workers_see_less_and_begin_alike(tmp_path: Path) -> None:
-    entries = make_tree_entries(template(tmp_path, trials=14), ["gp-ei"], 1)
+    entries = make_tree_entries(template(tmp_path, trials=14), ["mads"], 1)
     (alone,) = race_on_tree(entries, tmp_path / "runs", 1)
     (among_four,) = race_on_tree([replace(entries[0], workers=4)], tmp_path / "runs", 1)
     assert alone.losses[:10] == among_four.losses[:10]
