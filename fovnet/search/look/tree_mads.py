@@ -142,12 +142,10 @@ def active_numbers(tree: Tree, point: Floats) -> Integers:
 def _poll_steps(view: TreeView) -> Iterator[tuple[str, Floats]]:
     """The steps of the search in their order, each with the points (m, d) that it may take; of most
     there are none."""
-    by_turn = sorted(
-        enumerate(structure_states(view)),
-        key=lambda entry: (entry[0] / TURNS_PER_RUNG + entry[1].rung, entry[1].rung, entry[0]),
-    )
+    states = structure_states(view)
     rules = level_rules(view.tree, view.polling)
-    for number, state in by_turn:
+    for number in sorted(range(len(states)), key=lambda number: _turn(number, states[number].rung)):
+        state = states[number]
         centre = view.points[state.centre_row]
         is_newest = state.centre_row == len(view.points) - 1
         if view.polling.speculative and is_newest and state.previous_row is not None:
@@ -160,6 +158,11 @@ def _poll_steps(view: TreeView) -> Iterator[tuple[str, Floats]]:
             polled = poll_points(view.tree, view.seed, centre, state.centre_row, rung)
             step = f"poll {rung}" if number == 0 else f"extended poll {rung}"
             yield step, view.ground.free_points(np.concatenate([polled, around]))
+
+
+def _turn(number: int, rung: int) -> tuple[float, int, int]:
+    """By which the structure of that rank has its turn, the lowest first."""
+    return number / TURNS_PER_RUNG + rung, rung, number
 
 
 def poll_points(tree: Tree, seed: int, centre: Floats, row: int, rung: int) -> Floats:
