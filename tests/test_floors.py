@@ -48,6 +48,7 @@ FLOORS = {
     "report": 6,
     "acts": 7,
     "node": 7,
+    "archive": 8,
     "bench": 8,
     "cli": 9,
     "__main__": 10,

@@ -5,6 +5,7 @@ what lies between.
     places     the folders, and the moves between them
     peers      who may call, and whom reports go to, as words of the command line
     settings   what a node is told, and the limits of its door
+    calling    an association with a peer
     door       what calls, and what is taken of it
     outbox     reports until the peer has them, and the pauses between attempts
     tls        the certificates of both

@@ -14,7 +14,7 @@ from typing import Any
 from pydicom import dcmread
 from pydicom.dataset import Dataset
 from pydicom.uid import ExplicitVRLittleEndian, ImplicitVRLittleEndian, generate_uid
-from pynetdicom import AE, evt
+from pynetdicom import evt
 from pynetdicom.association import Association
 from pynetdicom.sop_class import (  # type: ignore[attr-defined]
     Comprehensive3DSRStorage,
@@ -22,6 +22,7 @@ from pynetdicom.sop_class import (  # type: ignore[attr-defined]
     StorageCommitmentPushModelInstance,
 )
 
+from fovnet.node.calling import call, calling_entity
 from fovnet.node.figures import Figures
 from fovnet.node.outbox import Outbox
 from fovnet.node.peers import ReportPeer
@@ -161,30 +162,15 @@ class Courier:
     def _open_association(self, connections: list[socket]) -> Association:
         """An association with the peer, or what has become of it; the connection under it is added to
         `connections` where the peer let us connect."""
-        application_entity = AE(self.own_title)
-        application_entity.acse_timeout = self.timeout_s
-        application_entity.dimse_timeout = self.timeout_s
-        application_entity.network_timeout = self.timeout_s
-        application_entity.connection_timeout = self.timeout_s
+        application_entity = calling_entity(self.own_title, self.timeout_s)
         application_entity.add_requested_context(Comprehensive3DSRStorage, TRANSFER_SYNTAXES)
         application_entity.add_requested_context(StorageCommitmentPushModel, TRANSFER_SYNTAXES)
-        tls_args = None
-        if self.tls_context:
-            tls_args = (self.tls_context, self.peer.host)
-
-        def note_connection(event: evt.Event) -> None:
-            association_socket: Any = event.assoc.dul.socket
-            connections.append(association_socket.socket)
-
-        return application_entity.associate(
-            self.peer.host,
-            self.peer.port,
-            ae_title=self.peer.title,
-            tls_args=tls_args,
-            evt_handlers=[
-                (evt.EVT_N_EVENT_REPORT, self.on_commitment),
-                (evt.EVT_CONN_OPEN, note_connection),
-            ],
+        return call(
+            application_entity,
+            self.peer,
+            self.tls_context,
+            connections,
+            [(evt.EVT_N_EVENT_REPORT, self.on_commitment)],
         )
 
     def _send_reports(

@@ -54,13 +54,16 @@ def title_of(text: str) -> str:
     return text.strip()
 
 
-def peer_of(text: str) -> ReportPeer:
-    """The peer `AE@HOST:PORT`.  Raises ConfigError "node-peer", or as `title_of`."""
+def peer_of(text: str, option: str = "--to ") -> ReportPeer:
+    """The peer `AE@HOST:PORT` of an option, or with option "" of an argument.
+
+    Raises ConfigError "node-peer", or as `title_of`.
+    """
     match = re.fullmatch(r"(.+)@(\[[^]]+\]|[^@:]+):(\d{1,5})", text)
     if match is None or not 0 < int(match[3]) < 65536:
         raise ConfigError(
             "node-peer",
-            f"--to {text}: is no AE@HOST:PORT; give one as in ARCHIVE@pacs.example:4242",
+            f"{option}{text}: is no AE@HOST:PORT; give one as in ARCHIVE@pacs.example:4242",
         )
     return ReportPeer(title_of(match[1]), match[2].strip("[]"), int(match[3]))
 

@@ -8,5 +8,6 @@ pixels   intensities, decoded and rescaled
 decoding  of compressed pixels, and which transfer syntaxes are read
 source   objects in files, folders and archives
 table    the series found, a row each
+mosaic   images that hold several slices
 triage   which kinds of series there are, and which are read
 """

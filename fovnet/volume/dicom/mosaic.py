@@ -34,6 +34,7 @@ from fovnet.volume.dicom.header import (
 MAX_SLICES = 4096  # of a mosaic: 64 × 64 tiles; more are damage
 UNIT_LENGTH_TOLERANCE = 0.01  # of the length of the normal
 GRID_IMAGE_TYPES = {"VFRAME", "GRID"}
+MOSAIC_IMAGE_TYPES = {"MOSAIC"} | GRID_IMAGE_TYPES
 
 
 def is_mosaic(frame: Frame) -> bool:

@@ -8,6 +8,7 @@ free text of headers.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import get_args
 
 from fovnet.choices import IncludableSeries
@@ -57,6 +58,8 @@ LOCALISER_WORDS = re.compile(
 OVERVIEW_WORDS = re.compile(
     r"\b((?<!BONE )(?<!SKELETAL )(?<!MYELOMA )SURVEY|(3|THREE|TRI) ?(PLANE|PL))\b"
 )
+LOCALISER = "localizer", "images for planning"
+SINGLE_IMAGE = "single", "a single image, no stack"
 # most images of one plane: diagnostic series are called "survey" and "3 plane" too, overviews have
 # 3 to 15
 MAX_OVERVIEW_IMAGES = 25
@@ -79,31 +82,54 @@ def classify_images(frames: tuple[Frame, ...]) -> tuple[str, str]:
         return "screenshot", "a secondary capture or a picture of a screen"
     if object_facts.has_burned_in_text and first_frame.orientation is None:
         return "screenshot", "a picture with writing burned in, without a place in the scanner"
-    description = " ".join(re.sub(r"[\W_]+", " ", object_facts.description).split())
-    is_overview = len(frames) <= MAX_OVERVIEW_IMAGES and OVERVIEW_WORDS.search(description)
-    if "LOCALIZER" in first_frame.image_type or LOCALISER_WORDS.search(description) or is_overview:
-        return "localizer", "images for planning"
+    description = _plain_words(object_facts.description)
+    if is_for_planning(first_frame.image_type, object_facts.description, len(frames)):
+        return LOCALISER
     if kind_and_reason := _kind_of_computed_image(first_frame, description):
         return kind_and_reason
     if len(frames) == 1:
-        return "single", "a single image, no stack"
+        return SINGLE_IMAGE
     if object_facts.is_animal:
         return "animal", "an animal, by its header"
     return "", ""
+
+
+def is_for_planning(image_type: Collection[str], description: str, image_count: int) -> bool:
+    """Whether images are a localiser or an overview.
+
+    description  words of the series and its protocol, in upper case
+    """
+    words = _plain_words(description)
+    if "LOCALIZER" in image_type or LOCALISER_WORDS.search(words):
+        return True
+    return image_count <= MAX_OVERVIEW_IMAGES and bool(OVERVIEW_WORDS.search(words))
+
+
+def kind_of_modality(modality: str) -> tuple[str, str] | None:
+    """(kind, reason) of a modality that is not MR; None for MR, and where none is said."""
+    if modality in NON_IMAGE_MODALITIES:
+        return "no-pixels", f"{modality} without MR images in it"
+    if modality in OTHER_IMAGE_MODALITIES:
+        return "modality", f"modality {modality}, not MR"
+    if modality not in ("", "MR"):
+        return "modality", "modality not known, not MR"
+    return None
+
+
+def _plain_words(description: str) -> str:
+    """A description without punctuation, its words parted by single blanks."""
+    return " ".join(re.sub(r"[\W_]+", " ", description).split())
 
 
 def _kind_without_mr_image(object_facts: ObjectFacts) -> tuple[str, str] | None:
     """(kind, reason) of an object that holds no MR image; None for one that may."""
     if object_facts.sop_class == SPECTRA_CLASS:
         return "no-pixels", "spectra without MR images in them"
-    if object_facts.modality in NON_IMAGE_MODALITIES:
-        return "no-pixels", f"{object_facts.modality} without MR images in it"
-    if not object_facts.has_pixels:
+    kind_and_reason = kind_of_modality(object_facts.modality)
+    if not object_facts.has_pixels and object_facts.modality not in NON_IMAGE_MODALITIES:
         return "no-pixels", "an object without MR images in it"
-    if object_facts.modality in OTHER_IMAGE_MODALITIES:
-        return "modality", f"modality {object_facts.modality}, not MR"
-    if object_facts.modality not in ("", "MR"):
-        return "modality", "modality not known, not MR"
+    if kind_and_reason:
+        return kind_and_reason
     if not object_facts.modality and not object_facts.sop_class.startswith(
         (MR_CLASSES, CAPTURE_CLASSES)
     ):

@@ -1,0 +1,153 @@
+"""An archive asked by C-FIND (DICOM PS3.4, C.4.1), study root, a level at a time with the UIDs of
+those above, as archives need not answer otherwise."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from socket import socket
+from typing import Any
+
+from pydicom.dataset import Dataset
+from pynetdicom import _config
+from pynetdicom.association import Association
+from pynetdicom.sop_class import (  # type: ignore[attr-defined]
+    StudyRootQueryRetrieveInformationModelFind,
+)
+
+from fovnet.archive.claims import (
+    IMAGE_KEYWORDS,
+    SERIES_KEYWORDS,
+    STUDY_KEYWORDS,
+    Answer,
+    Claims,
+    claims_of_data_set,
+)
+from fovnet.archive.faults import ArchiveError
+from fovnet.archive.spans import Span
+from fovnet.node.calling import call, calling_entity
+from fovnet.node.peers import ReportPeer
+
+# PS3.4, table C.4-1
+STATUS_SUCCESS = 0x0000
+STATUSES_PENDING = 0xFF00, 0xFF01
+# Orthanc's, where it has limited an answer
+STATUS_CANCELLED = 0xFE00
+
+
+@dataclass
+class NetworkArchive:
+    """An archive that speaks DICOM, called by one association, which is opened again where it has
+    ended.
+
+    own_title    our AE title
+    tls_context  to speak TLS; None to speak plainly
+    timeout_s    of each answer
+    """
+
+    peer: ReportPeer
+    own_title: str
+    tls_context: ssl.SSLContext | None = None
+    timeout_s: float = 120.0
+    _association: Association | None = None
+    _connections: list[socket] = field(default_factory=list)
+
+    def find_studies(self, span: Span | None, modality: str) -> Answer:
+        """As `Archive`."""
+        values = {"ModalitiesInStudy": modality}
+        if span is not None:
+            values["StudyDate"] = span.dates
+            values["StudyTime"] = span.times
+        return self._find("STUDY", STUDY_KEYWORDS, values)
+
+    def find_study(self, study_uid: str) -> Answer:
+        """As `Archive`."""
+        return self._find("STUDY", STUDY_KEYWORDS, {"StudyInstanceUID": study_uid})
+
+    def find_series(self, study_uid: str) -> Answer:
+        """As `Archive`."""
+        return self._find("SERIES", SERIES_KEYWORDS, {"StudyInstanceUID": study_uid})
+
+    def find_images(self, study_uid: str, series_uid: str) -> Answer:
+        """As `Archive`."""
+        uids = {"StudyInstanceUID": study_uid, "SeriesInstanceUID": series_uid}
+        return self._find("IMAGE", IMAGE_KEYWORDS, uids)
+
+    def close(self) -> None:
+        """Ends its association."""
+        if self._association is not None and self._association.is_established:
+            self._association.release()
+        for connection in self._connections:
+            connection.close()
+        self._connections.clear()
+        self._association = None
+
+    def _find(self, level: str, keywords: tuple[str, ...], values: Mapping[str, str]) -> Answer:
+        """All matches of a question."""
+        identifier = Dataset()
+        identifier.QueryRetrieveLevel = level
+        for keyword in (*keywords, *values):
+            setattr(identifier, keyword, values.get(keyword) or None)
+        matches: list[Claims] = []
+        responses = self._open().send_c_find(identifier, StudyRootQueryRetrieveInformationModelFind)
+        for response, match in responses:
+            status = response.get("Status")
+            if status in STATUSES_PENDING:
+                if match is not None:
+                    matches.append(claims_of_data_set(match, keywords))
+            elif status == STATUS_SUCCESS:
+                return Answer(matches)
+            elif status == STATUS_CANCELLED:
+                return Answer(matches, is_complete=False)
+            elif status is not None:
+                raise ArchiveError(
+                    "archive-failed",
+                    f"{self._name}: answers a search with status {status:04X}; look into its log, and try again",
+                )
+        self.close()
+        raise ArchiveError(
+            "archive-unreachable",
+            f"{self._name}: broke off a search, or did not answer for {self.timeout_s:g} s; try whether it "
+            f"is up, and whether {self.own_title} is allowed to search there",
+        )
+
+    def _open(self) -> Association:
+        """The association, which is established.  Raises ArchiveError."""
+        if self._association is not None and self._association.is_established:
+            return self._association
+        self.close()
+        _config.LOG_HANDLER_LEVEL = "none"  # its log names patients, and nobody reads it
+        application_entity = calling_entity(self.own_title, self.timeout_s)
+        application_entity.add_requested_context(StudyRootQueryRetrieveInformationModelFind)
+        association = call(application_entity, self.peer, self.tls_context, self._connections)
+        if not association.is_established:
+            refusal = self._refusal_of(association)
+            self.close()
+            raise refusal
+        self._association = association
+        return association
+
+    @property
+    def _name(self) -> str:
+        return f"{self.peer.title} at {self.peer.host}:{self.peer.port}"
+
+    def _refusal_of(self, association: Association) -> ArchiveError:
+        """Why there is no association."""
+        if association.is_rejected:
+            rejection: Any = association.acceptor.primitive
+            return ArchiveError(
+                "archive-denied",
+                f"{self._name}: rejects {self.own_title} ({rejection.reason_str}); have this AE title allowed "
+                "there, or give another by --aet",
+            )
+        if association.rejected_contexts:
+            return ArchiveError(
+                "archive-denied",
+                f"{self._name}: does not answer searches (C-FIND, study root); have them allowed for "
+                f"{self.own_title} there",
+            )
+        return ArchiveError(
+            "archive-unreachable",
+            f"{self._name}: does not answer; try whether it is up, and whether host and port are right",
+        )

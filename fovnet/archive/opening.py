@@ -1,0 +1,83 @@
+"""The archive that an address names: `https://...` by DICOMweb, `AE@HOST:PORT` by the DICOM network."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from fovnet.archive.claims import Archive
+from fovnet.errors import ConfigError
+from fovnet.node.peers import peer_of, title_of
+from fovnet.node.tls import client_context
+
+LIBRARIES = ("dicomweb_client", "pynetdicom")
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where an archive is, and how it is called.
+
+    place        https://... or AE@HOST:PORT
+    netrc_path, token_path   what lets us in by DICOMweb; None: the environment
+    authorities  whose certificates are trusted (PEM); None: those of the system
+    own_title    our AE title
+    tls          whether the DICOM network is called by TLS
+    """
+
+    place: str
+    netrc_path: Path | None = None
+    token_path: Path | None = None
+    authorities: Path | None = None
+    own_title: str = "FOVNET"
+    tls: bool = False
+
+    @property
+    def is_web(self) -> bool:
+        """Whether it is asked by DICOMweb."""
+        return self.place.startswith(("http://", "https://"))
+
+
+@contextmanager
+def open_archive(address: Address) -> Iterator[Archive]:
+    """The archive, closed with the block; nothing is asked yet.
+
+    Raises ConfigError for what is no address or no credentials, "archive-library" where the
+    libraries are not installed, which are an extra.
+    """
+    if not all(map(find_spec, LIBRARIES)):
+        raise ConfigError(
+            "archive-library",
+            "dicomweb-client and pynetdicom, which speak to archives, are not both installed; pip install "
+            "'fovnet[archive]' gets them",
+        )
+    opener = _open_network_archive
+    if address.is_web:
+        opener = _open_web_archive
+    archive = opener(address)
+    try:
+        yield archive
+    finally:
+        archive.close()
+
+
+def _open_web_archive(address: Address) -> Archive:
+    from fovnet.archive.credentials import credentials_of  # imports requests, of an extra
+    from fovnet.archive.web import open_web_archive
+
+    host = urlsplit(address.place).hostname or ""
+    credentials = credentials_of(host, address.netrc_path, address.token_path)
+    return open_web_archive(address.place, credentials, address.authorities)
+
+
+def _open_network_archive(address: Address) -> Archive:
+    from fovnet.archive.network import NetworkArchive  # imports pynetdicom, of an extra
+
+    tls_context: ssl.SSLContext | None = None
+    if address.tls:
+        tls_context = client_context(None, None, address.authorities)
+    return NetworkArchive(peer_of(address.place, ""), title_of(address.own_title), tls_context)

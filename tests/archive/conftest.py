@@ -1,0 +1,233 @@
+"""Archives that are not ours: Orthanc with its DICOMweb plugin, DCMTK's dcmqrscp; and one that answers
+whatever a test wants."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import ssl
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from shutil import which
+from threading import Thread
+from typing import Any
+
+import pytest
+from pydicom.dataset import FileDataset
+
+from tests.node.conftest import certificates, closing_peers
+from tests.node.parties import statuses
+
+__all__ = ["certificates", "closing_peers"]
+FOLDERS = f"{os.environ['PATH']}{os.pathsep}/usr/sbin{os.pathsep}/usr/local/bin"
+PLUGIN = "share/orthanc/plugins/libOrthancDicomWeb.so"
+SLICES = 5  # of a series: a store costs 40 ms, by Nagle's algorithm
+ROOT = "1.2.826.0.1.3680043.8.498"
+
+
+@dataclass(frozen=True)
+class Server:
+    """An archive at work: its two places, "" for what it does not speak."""
+
+    web: str
+    network: str
+    port: int
+    title: str
+
+    def store(self, images: list[FileDataset]) -> None:
+        assert set(statuses(self.port, images, called=self.title)) == {0}
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@contextmanager
+def running(words: list[str], is_ready: Callable[[], bool]) -> Iterator[None]:
+    """A program at work, ended with the block."""
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as program:
+        try:
+            deadline_s = time.monotonic() + 120
+            while not is_ready():
+                assert program.poll() is None and time.monotonic() < deadline_s
+                time.sleep(0.05)
+            yield
+        finally:
+            program.terminate()
+
+
+def answers_http(address: str) -> bool:
+    with suppress(OSError), urllib.request.urlopen(address):
+        return True
+    return False
+
+
+def listens(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
+
+
+@contextmanager
+def orthanc_of(folder: Path, **settings: Any) -> Iterator[Server]:
+    """An Orthanc with DICOMweb; skips the test where it is not installed."""
+    program = which("Orthanc", path=FOLDERS)
+    plugin = Path(program).resolve().parents[1] / PLUGIN if program else Path()
+    if program is None or not plugin.exists():
+        pytest.skip("Orthanc not installed: apt-get install orthanc orthanc-dicomweb")
+    ports = {name: free_port() for name in ("http", "dicom", "door")}
+    all_settings = {
+        "StorageDirectory": str(folder / "orthanc"),
+        "IndexDirectory": str(folder / "orthanc"),
+        "DicomAet": "ORTHANC",
+        "DicomPort": ports["dicom"],
+        "HttpPort": ports["http"],
+        "RemoteAccessAllowed": False,
+        "AuthenticationEnabled": False,
+        "DicomAlwaysAllowFind": True,
+        "DicomAlwaysAllowGet": True,
+        "DicomAlwaysAllowMove": True,
+        "Plugins": [str(plugin)],
+        "DicomWeb": {"Enable": True, "Root": "/dicom-web/"},
+    }
+    (folder / "orthanc.json").write_text(json.dumps(all_settings | settings))
+    web = f"http://127.0.0.1:{ports['http']}"
+    with running([program, str(folder / "orthanc.json")], lambda: answers_http(f"{web}/system")):
+        yield Server(
+            f"{web}/dicom-web", f"ORTHANC@127.0.0.1:{ports['dicom']}", ports["dicom"], "ORTHANC"
+        )
+
+
+@contextmanager
+def dcmqrscp_of(folder: Path) -> Iterator[Server]:
+    """DCMTK's archive; skips the test where it is not installed."""
+    program = which("dcmqrscp", path=FOLDERS)
+    if program is None:
+        pytest.skip("dcmqrscp not installed: apt-get install dcmtk")
+    port = free_port()
+    (folder / "database").mkdir()
+    (folder / "dcmqrscp.cfg").write_text(
+        f"NetworkTCPPort = {port}\nMaxPDUSize = 16384\nMaxAssociations = 16\n"
+        "HostTable BEGIN\nHostTable END\nVendorTable BEGIN\nVendorTable END\nAETable BEGIN\n"
+        f"QRSCP {folder / 'database'} RW (200, 1024mb) ANY\nAETable END\n"
+    )
+    words = [program, "-c", str(folder / "dcmqrscp.cfg")]
+    with running(words, lambda: listens(port)):
+        yield Server("", f"QRSCP@127.0.0.1:{port}", port, "QRSCP")
+
+
+@pytest.fixture(scope="session")
+def study_images(write) -> Callable[..., list[FileDataset]]:
+    """MR images of a series, of a study by its number; the second series of a study is series=2."""
+
+    def make(
+        number: int, series: int = 1, slices: int = SLICES, **elements: Any
+    ) -> list[FileDataset]:
+        study_uid = f"{ROOT}.{number}"
+        defaults = {
+            "StudyInstanceUID": study_uid,
+            "SeriesInstanceUID": f"{study_uid}.{series}",
+            "PatientID": f"P{number}",
+            "StudyDate": f"202601{number // 3 + 1:02}",
+            "StudyTime": f"{8 + number % 3:02}0000",
+            "StudyDescription": "Thorax Röntgen",
+            "SpecificCharacterSet": "ISO_IR 100",
+            "SeriesDescription": "t1 vibe",
+            "ProtocolName": "vibe breath-hold",
+            "BodyPartExamined": "CHEST",
+        }
+        voxels = write.noise((24, 30, slices), seed=number)
+        images = write.images(voxels, **(defaults | elements))
+        for index, image in enumerate(images):
+            instance_uid = f"{image.SeriesInstanceUID}.{index + 1}"
+            image.SOPInstanceUID = image.file_meta.MediaStorageSOPInstanceUID = instance_uid
+        return images
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def all_series(study_images) -> list[list[FileDataset]]:
+    """Seven studies: plain ones; one with a localiser and a single image; one of two patients."""
+    return [
+        *(study_images(number) for number in range(6)),
+        study_images(0, 2, 3, SeriesDescription="3-plane localizer", ProtocolName="loc"),
+        study_images(0, 3, 1, SeriesDescription="t2 haste"),
+        study_images(6, PatientID="P6a"),
+        study_images(6, PatientID="P6b", StudyDescription="Knie"),
+    ]
+
+
+def filled(server: Server, all_series: list[list[FileDataset]]) -> Server:
+    for images in all_series:
+        server.store(images)
+    return server
+
+
+@pytest.fixture(scope="session")
+def orthanc(tmp_path_factory, all_series) -> Iterator[Server]:
+    with orthanc_of(tmp_path_factory.mktemp("orthanc")) as server:
+        yield filled(server, all_series)
+
+
+@pytest.fixture(scope="session")
+def dcmqrscp(tmp_path_factory, all_series) -> Iterator[Server]:
+    with dcmqrscp_of(tmp_path_factory.mktemp("dcmqrscp")) as server:
+        yield filled(server, all_series)
+
+
+@dataclass
+class Faulty:
+    """A server of HTTP that answers as `respond(path)` says: (status, type of content, body)."""
+
+    url: str
+    respond: Callable[[str], tuple[int, str, str]]
+    requests: list[str] = field(default_factory=list)
+    letters: list[str] = field(default_factory=list)  # the Authorization of each request
+
+
+@pytest.fixture
+def faulty() -> Iterator[Callable[..., Faulty]]:
+    """Servers that answer whatever a test wants, over TLS with a context."""
+    with ExitStack() as servers:
+
+        def serve(
+            respond: Callable[[str], tuple[int, str, str]], tls: ssl.SSLContext | None = None
+        ) -> Faulty:
+            class Handler(BaseHTTPRequestHandler):
+                def do_GET(self) -> None:
+                    told.requests.append(self.path)
+                    told.letters.append(self.headers.get("Authorization", ""))
+                    status, kind, body = told.respond(self.path)
+                    self.send_response(status)
+                    self.send_header("Content-Type", kind)
+                    self.send_header("Content-Length", str(len(body.encode())))
+                    self.end_headers()
+                    self.wfile.write(body.encode())
+
+                def log_message(self, *_: Any) -> None:
+                    pass
+
+            server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+            server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client that mistrusts it
+            scheme = "http"
+            if tls is not None:
+                server.socket = tls.wrap_socket(server.socket, server_side=True)
+                scheme = "https"
+            told = Faulty(f"{scheme}://127.0.0.1:{server.server_port}/dicom-web", respond)
+            thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+            thread.start()
+            servers.callback(thread.join)
+            servers.callback(server.server_close)
+            servers.callback(server.shutdown)
+            return told
+
+        yield serve
