@@ -20,6 +20,7 @@ Searches on trees:
     tree_problem   what is searched
     tree_problems  by name: functions, networks
     tree_networks  networks of layers, really trained
+    tree_pictures  on these pictures
     hyperopt_tpe   hyperopt under ask and tell
     conditional    functions with a known lowest value
 Trainings, predictions, answers:

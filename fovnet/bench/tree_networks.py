@@ -11,29 +11,31 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fovnet.bench.peers import one_torch_thread
 from fovnet.bench.together import Progress
+from fovnet.bench.tree_pictures import (
+    DIGIT_COUNTS,
+    PIXELS_FILE,
+    SLICE_COUNTS,
+    TEST_FILE,
+    picture_facts,
+    write_digits,
+    write_slices,
+)
 from fovnet.bench.tree_problem import Answer, TreeProblem
 from fovnet.config.named_trees import TREES
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.net.cost.layered import LayeredCosts
 from fovnet.net.cost.predicted import DeviceSpeed, Limits, Work
-from fovnet.net.jobs.training_data import ROWS_FILE, LabelledSlices, labelled_slices_of
+from fovnet.net.jobs.training_data import ROWS_FILE
 from fovnet.net.jobs.workers import TrainingJob, train_proposal
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.stopping import Ends
-from fovnet.phantom.collection import simulate_collection
-from fovnet.records import checksum, replace_with
 from fovnet.search.tree.start import tree_with_start
-from fovnet.search.tree.tree import Configuration
+from fovnet.search.tree.tree import Configuration, Tree
 from fovnet.search.trial import Proposal
-from fovnet.volume.collection.pack import Pack, load_pack, slice_collections
-from fovnet.volume.slices.stack import Slicing
 
-PIXELS_FILE = "pixels.npy"
-TEST_FILE = "test.npz"
 NO_AUGMENTATION = Ranges(0.0, 0.0, 0.0, 0.0, 0.0)
 SPEED = DeviceSpeed(20.0, 6.0, 20.0)
 """Of predicted seconds, which decide nothing while one training runs at a time."""
@@ -43,14 +45,6 @@ MOST_LOSS = 4.6
 LEAST_GAIN = 0.98
 """Share of the loss of guessing; a training of digits with more after DIGIT_EPOCHS_TO_LEARN ends."""
 DIGIT_EPOCHS_TO_LEARN = 3
-DIGITS_SEED = 2021
-DIGIT_COUNTS = (800, 400)  # to train on, to choose by; the others are for testing
-SLICE_COUNTS = (700, 400)
-PEOPLE = 30
-PEOPLE_SEED = 1
-SLICE_SPACING_MM = 8.0
-RARE_CLASS = "spine"
-"""Left out: in 2 % of the training slices, it would have by its weight a seventh of the loss."""
 
 
 @dataclass(frozen=True)
@@ -102,30 +96,31 @@ class NetworkTrainings:
         return float((scores.argmax(dim=1).numpy() == labels).mean())
 
 
-def digits_problem(folder: Path) -> TreeProblem:
-    """Networks of at most four convolutions on 8 x 8 pixels; 0.15 to 1.5 s a training."""
-    if not (folder / ROWS_FILE).exists():
-        _write_digits(folder)
-    guessing_loss = math.log(10)
-    ends = Ends(envelope={DIGIT_EPOCHS_TO_LEARN: LEAST_GAIN * guessing_loss})
-    training_count, validation_count = DIGIT_COUNTS
-    recipe = Recipe(10, training_count, NO_AUGMENTATION, ends=ends)
+def digits_tree() -> Tree:
+    """45 variables: at most four convolutions of 8 x 8 pixels and three dense layers."""
     conv = _convolutions((0, 4), channels=32, kernel=5, stride=2, padding=2, pooling=3)
     dense = _dense_layers(3, sizes=(4, 128))
-    optimisers = _optimisers(1e-3, 1e-4, decay=1e-4)
+    space = _space(conv, dense, _optimisers(1e-3, 1e-4, decay=1e-4), batches=(16, 256))
+    return _tree(space, conv=[_layer(6, 5, 1, 0, 1)], dense=[64, 64], batch=32)
+
+
+def slices_tree() -> Tree:
+    """49 variables: at most five convolutions of 128 x 128 pixels and two dense layers."""
+    conv = _convolutions((1, 5), channels=32, kernel=7, stride=3, padding=2, pooling=4)
+    dense = _dense_layers(2, sizes=(8, 256))
+    space = _space(conv, dense, TREES["layers"]["optimiser"]["choose"], batches=(4, 32))
+    return _tree(space, conv=2 * [_layer(6, 5, 2, 0, 2)], dense=[64], batch=16)
+
+
+def digits_problem(folder: Path) -> TreeProblem:
+    """Networks that tell digits apart; 0.15 to 1.5 s a training."""
+    write_digits(folder)
+    ends = Ends(envelope={DIGIT_EPOCHS_TO_LEARN: LEAST_GAIN * math.log(10)})
+    training_count, validation_count = DIGIT_COUNTS
+    recipe = Recipe(10, training_count, NO_AUGMENTATION, ends=ends)
     return TreeProblem(
         "digits",
-        tree_with_start(
-            _space(conv, dense, optimisers, batches=(16, 256)),
-            {
-                "conv": [_layer(6, 5, 1, 0, 1)],
-                "dense": [64, 64],
-                "optimiser": "sgd",
-                "batch": 32,
-                "dropout": 0.2,
-                "activation": "relu",
-            },
-        ),
+        digits_tree(),
         LayeredCosts(
             classes=10,
             side=8,
@@ -137,36 +132,21 @@ def digits_problem(folder: Path) -> TreeProblem:
         train=NetworkTrainings(folder, recipe, MOST_LOSS),
         counts=(20, 40, 60, 80),
         runs=10,
-        data=_data_facts(folder),
+        data=picture_facts(folder),
     )
 
 
 def slices_problem(folder: Path, progress: Progress | None = None) -> TreeProblem:
-    """Networks of at most five convolutions on 128 x 128 pixels of simulated people; 2 s a training.
-
-    The people are simulated and cut at first, in some minutes; `progress` gets (volumes done, in all).
-    """
-    if not (folder / ROWS_FILE).exists():
-        _write_slices(folder, progress)
+    """Networks that tell regions of the body apart; 2 s a training.  The people are simulated at
+    first, in some minutes; `progress` as in `write_slices`."""
+    write_slices(folder, progress)
     training_count, validation_count = SLICE_COUNTS
     with np.load(folder / ROWS_FILE) as arrays:
         class_count = arrays["targets"].shape[1]
     recipe = Recipe(4, training_count, NO_AUGMENTATION, ends=Ends(guessing_epochs=3))
-    conv = _convolutions((1, 5), channels=32, kernel=7, stride=3, padding=2, pooling=4)
-    dense = _dense_layers(2, sizes=(8, 256))
     return TreeProblem(
         "slices",
-        tree_with_start(
-            _space(conv, dense, TREES["layers"]["optimiser"]["choose"], batches=(4, 32)),
-            {
-                "conv": [_layer(6, 5, 2, 0, 2), _layer(6, 5, 2, 0, 2)],
-                "dense": [64],
-                "optimiser": "sgd",
-                "batch": 16,
-                "dropout": 0.2,
-                "activation": "relu",
-            },
-        ),
+        slices_tree(),
         LayeredCosts(
             classes=class_count,
             side=128,
@@ -180,13 +160,21 @@ def slices_problem(folder: Path, progress: Progress | None = None) -> TreeProble
         train=NetworkTrainings(folder, recipe),
         counts=(20, 40, 60),
         runs=10,
-        data=_data_facts(folder),
+        data=picture_facts(folder),
     )
 
 
-def _data_facts(folder: Path) -> dict[str, str]:
-    """What tells the pictures in a folder from others."""
-    return {name: checksum(folder / name) for name in (PIXELS_FILE, ROWS_FILE)}
+def _tree(space: Mapping[str, Any], *, conv: list[Any], dense: list[int], batch: int) -> Tree:
+    """The tree of a space that begins with these layers."""
+    start = {
+        "conv": conv,
+        "dense": dense,
+        "optimiser": "sgd",
+        "batch": batch,
+        "dropout": 0.2,
+        "activation": "relu",
+    }
+    return tree_with_start(space, start)
 
 
 def _whole(low: int, high: int, *, log: bool = False) -> dict[str, Any]:
@@ -249,69 +237,3 @@ def _space(
         "optimiser": {"choose": optimisers},
         "batch": _whole(*batches, log=True),
     }
-
-
-def _write_digits(folder: Path) -> None:
-    """Writes scikit-learn's digits: to train on, to choose by, and to test."""
-    from sklearn.datasets import load_digits
-
-    images, labels = load_digits(return_X_y=True)
-    order = np.random.default_rng(DIGITS_SEED).permutation(len(labels))
-    pixels = np.rint(images.reshape(-1, 8, 8) * (255 / 16)).astype(np.uint8)
-    training_rows, validation_rows, test_rows = np.split(order, np.cumsum(DIGIT_COUNTS))
-    data = LabelledSlices(np.eye(10, dtype=np.float32)[labels], training_rows, validation_rows)
-    replace_with(
-        folder / TEST_FILE,
-        lambda file: np.savez(file, pixels=pixels[test_rows], labels=labels[test_rows]),
-    )
-    _write_pictures(folder, pixels, data)
-
-
-def _write_pictures(folder: Path, pixels: NDArray[np.uint8], data: LabelledSlices) -> None:
-    """Writes what trainings read; the file that tells that all is there comes last."""
-    replace_with(folder / PIXELS_FILE, lambda file: np.save(file, pixels))
-    data.write(folder)
-
-
-def _write_slices(folder: Path, progress: Progress | None) -> None:
-    """Simulates people and cuts them into slices; writes those that are drawn to train on, and of
-    other people to choose by."""
-    pack = _load_or_cut_slices(folder, progress)
-    rng = np.random.default_rng(PEOPLE_SEED)
-    data = labelled_slices_of(pack)
-    rare_class = pack.classes.index(RARE_CLASS)
-    drawn_rows = []
-    for rows, count in zip((data.training_rows, data.validation_rows), SLICE_COUNTS, strict=True):
-        usual_rows = rows[data.targets[rows, rare_class] == 0]
-        drawn_rows.append(np.sort(rng.permutation(usual_rows)[:count]))
-    training_count, validation_count = map(len, drawn_rows)
-    rows = np.concatenate(drawn_rows)
-    _write_pictures(
-        folder,
-        np.asarray(pack.pixels)[rows],
-        LabelledSlices(
-            np.delete(data.targets[rows], rare_class, axis=1),
-            training_rows=np.arange(training_count),
-            validation_rows=training_count + np.arange(validation_count),
-        ),
-    )
-
-
-def _load_or_cut_slices(folder: Path, progress: Progress | None) -> Pack:
-    """The pack of all slices.  Killed, the same call goes on with the volumes that are there."""
-    if not (folder / "slices" / "slices.npz").exists():
-        simulate_collection(
-            folder / "phantom",
-            subjects=PEOPLE,
-            volumes_per_subject=2,
-            seed=PEOPLE_SEED,
-            without=["everything"],
-            progress=progress,
-        )
-        slice_collections(
-            {"phantom": folder / "phantom"},
-            folder / "slices",
-            slicing=Slicing(SLICE_SPACING_MM),
-            seed=PEOPLE_SEED,
-        )
-    return load_pack(folder / "slices")

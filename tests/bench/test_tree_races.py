@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +13,7 @@ import pytest
 
 from fovnet.bench.conditional import FUNCTIONS
 from fovnet.bench.peers import PeerLibrary
+from fovnet.bench.tree_networks import digits_tree, slices_tree
 from fovnet.bench.tree_peers import TREE_PEERS, search_by_hyperopt
 from fovnet.bench.tree_problems import make_problem
 from fovnet.bench.tree_races import (
@@ -24,8 +25,9 @@ from fovnet.bench.tree_races import (
 )
 from fovnet.cli import app
 from fovnet.errors import FovnetError
+from fovnet.net.family.layered_tree import refuse_foreign_tree
 from fovnet.records import read_tsv
-from fovnet.search.tree.tree import points_of
+from fovnet.search.tree.tree import Tree, points_of
 from tests.typed_words import output_of
 
 STARTS = {"function": 1.26895, "coupled": 1.00391}
@@ -46,39 +48,46 @@ def test_the_start_has_the_value_of_its_description(problem: str) -> None:
     assert function.loss(start) == pytest.approx(STARTS[problem], abs=5e-6)
 
 
-def optimum_of_function() -> Mapping[str, Any]:
-    """Four layers, each at its own best values."""
-    layers = {
-        1: (0.2, 4, 1, "x"),
-        2: (0.35, 8, 2, "y"),
-        3: (0.5, 16, 1, "y"),
-        4: (0.65, 32, 2, "z"),
-    }
+def numbers_of_layers(layers: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
+    """A count of layers, and their values of a, b, s and, where there is a fourth, c."""
     values = {
         f"layers.{layer}.{name}": value
-        for layer, numbers in layers.items()
-        for name, value in zip("absc", numbers, strict=True)
+        for layer, numbers in enumerate(layers, start=1)
+        for name, value in zip("absc", numbers, strict=False)
     }
-    # places 0.6 of 1e-4 to 1, 0.55 of 1e-5 to 0.1
-    numbers = {"way.r": 10**-1.6, "way.m": 0.7, "u": 0.3, "v": 10**-2.8}
-    return {"layers": 4, **values, "way": "p", **numbers}
+    return {"layers": len(layers), **values}
 
 
-def test_nothing_near_the_known_optimum_is_lower() -> None:
-    """One number after another is moved, and layers are added and left out."""
-    function = FUNCTIONS["function"]
-    optimum = optimum_of_function()
+LAYERS = ((0.2, 4, 1, "x"), (0.35, 8, 2, "y"), (0.5, 16, 1, "y"), (0.65, 32, 2, "z"))
+COMMON = {"u": 0.3, "v": 10**-2.8}  # at place 0.55 of 1e-5 to 0.1
+# r at places 0.6 and 0.35 of 1e-4 to 1
+OPTIMA: Mapping[str, dict[str, Any]] = {
+    "function": numbers_of_layers(LAYERS) | {"way": "p", "way.r": 10**-1.6, "way.m": 0.7} | COMMON,
+    "fixed": numbers_of_layers([layer[:3] for layer in LAYERS])
+    | {"r": 10**-1.6, "m": 0.7}
+    | COMMON,
+    "coupled": numbers_of_layers([(0.5, 8, 2, "x"), (0.5, 4, 1, "z"), (0.5, 16, 1, "y")])
+    | {"way": "r", "way.r": 10**-2.6, "way.m": 0.8}
+    | COMMON,
+}
+
+
+@pytest.mark.parametrize("problem", OPTIMA)
+def test_the_optimum_has_the_lowest_value_and_nothing_beside_it_is_lower(problem: str) -> None:
+    """One number after another is moved; a layer is left out."""
+    function = FUNCTIONS[problem]
+    optimum = OPTIMA[problem]
+    assert function.tree.point(optimum).shape == (len(function.tree),)
     lowest = function.loss(optimum)
     assert lowest == pytest.approx(function.lowest_value, abs=1e-12)
     for key, value in optimum.items():
-        others: list[Any] = [value * 0.9] if isinstance(value, float) else []
+        changes: list[Any] = []
         if isinstance(value, int):
-            others = [value + 1, value - 1]
-        for other in others:
-            changed = {**optimum, key: other}
-            if key == "layers" and other == 5:
-                changed |= {"layers.5.a": 0.5, "layers.5.b": 8, "layers.5.s": 1, "layers.5.c": "x"}
-            assert function.loss(changed) > lowest, (key, other)
+            changes = [value - 1]
+        elif isinstance(value, float):
+            changes = [value * 0.9, value * 1.1]
+        for change in changes:
+            assert function.loss({**optimum, key: change}) > lowest, (key, change)
 
 
 @pytest.mark.parametrize("contestant", ["random", *TREE_PEERS])
@@ -192,13 +201,18 @@ def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
         bench("--peer", "hyperopt", "--out", "x")
 
 
-def test_digits_are_a_tree_of_45_variables_whose_start_learns(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("tree", "count", "start_count"), [(digits_tree(), 45, 17), (slices_tree(), 49, 21)]
+)
+def test_networks_are_trees_of_so_many_variables(tree: Tree, count: int, start_count: int) -> None:
+    refuse_foreign_tree(tree)
+    assert (len(tree), len(tree.configuration(tree.start_point))) == (count, start_count)
+
+
+def test_the_start_learns_digits(tmp_path: Path) -> None:
     problem = make_problem("digits", tmp_path)
-    start = problem.tree.configuration(problem.tree.start_point)
-    assert (len(problem.tree), len(start)) == (45, 17)
-    answer = problem.train(start, 1)
+    answer = problem.train(problem.tree.configuration(problem.tree.start_point), 1)
     assert answer.loss is not None and answer.loss < 0.5 * np.log(10)
     assert answer.test_accuracy is not None and answer.test_accuracy > 0.8
     # another call finds the pictures
-    again = make_problem("digits", tmp_path)
-    assert again.facts == problem.facts
+    assert make_problem("digits", tmp_path).facts == problem.facts
