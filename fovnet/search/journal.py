@@ -196,20 +196,13 @@ def read_search(folder: Path, costs_of: CostsOf = equal_costs_of) -> AnySearch:
     """The search of a journal; of a tree `costs_of` prices the points.  Raises SearchError if header or
     arrays are unreadable or contradict each other."""
     if "tree" not in read_header(folder):
-        return read_space_search(folder)
+        return _read_space_search(folder)
     return _read_tree_search(folder, costs_of)
 
 
-def read_space_search(folder: Path) -> Search:
-    """The search of a journal.  Raises SearchError if header or arrays are unreadable or contradict
-    each other."""
+def _read_space_search(folder: Path) -> Search:
+    """The search of a journal over a finite space.  Raises SearchError as `read_search`."""
     header = read_header(folder)
-    if "tree" in header:
-        raise SearchError(
-            "search-tree",
-            f"{folder}: its search is over a tree, which has no table of rows to look at; look at its "
-            "trials, one by one.",
-        )
     try:
         arrays = read_npz(folder / "search.npz")
         axes = tuple(Axis.from_facts(axis) for axis in header["axes"])

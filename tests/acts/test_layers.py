@@ -54,11 +54,11 @@ def test_a_new_branch_begins_with_its_start_values(settings: Settings) -> None:
         (["optimiser=lion"], "--set: optimiser = lion; give one of sgd, adam, adagrad, rmsprop"),
         (
             ["optimiser.beta1=0.5"],
-            "--set: optimiser.beta1 0.5 belongs to adam, but optimiser is sgd;",
+            "--set: optimiser.beta1 0.5 belongs to adam, but optimiser is sgd; leave it out, or choose adam",
         ),
         (
             ["conv.4.kernel=3"],
-            "--set: conv.4.kernel 3 belongs to conv.4, but conv is 2; leave it out",
+            "--set: conv.4.kernel 3 belongs to conv.4, but conv is 2; leave it out, or set conv to 4",
         ),
     ],
 )
@@ -68,7 +68,7 @@ def test_a_change_that_no_network_of_the_tree_has_is_refused(
     with pytest.raises(SearchError) as refused:
         change_start(settings, changes)
     assert refused.value.code in ("tree-value", "tree-inactive")
-    assert refused.value.sentence.startswith(sentence)
+    assert refused.value.sentence == sentence
 
 
 def test_the_table_of_trials_has_a_column_for_each_variable_of_some_trial(

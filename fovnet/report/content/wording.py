@@ -137,6 +137,11 @@ def configuration_text(level_by_axis: Mapping[str, Any]) -> str:
     line; of layers as `layers_text`."""
     if is_layered(level_by_axis):
         return layers_text(level_by_axis)
+    return levels_text(level_by_axis)
+
+
+def levels_text(level_by_axis: Mapping[str, Any]) -> str:
+    """ "conv 2 · optimiser sgd": a level for each axis, on one line."""
     return " · ".join(
         f"{with_spaces(axis_name)} {setting_text(level)}"
         for axis_name, level in level_by_axis.items()

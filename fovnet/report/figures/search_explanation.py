@@ -15,6 +15,7 @@ from fovnet.drawing.scales import scale_axis, unit_of_time
 from fovnet.report.content.wording import level_text, percent, with_spaces
 from fovnet.report.figures.descent import descent_figure
 from fovnet.report.figures.rungs import rungs_figure
+from fovnet.report.figures.structures import structures_figure
 from fovnet.search.explain.explanation import Explanation, Prediction, Step
 from fovnet.search.explain.importance import AxisEffect, Importance
 
@@ -38,6 +39,8 @@ def figures_of_search(explanation: Explanation) -> dict[str, Figure]:
         figure_by_name["convergence"] = convergence_figure(explanation.steps)
     if explanation.descent:
         figure_by_name["descent"] = descent_figure(explanation.descent)
+    if explanation.tree_descent:
+        figure_by_name["structures"] = structures_figure(explanation.tree_descent)
     if explanation.spending:
         figure_by_name["rungs"] = rungs_figure(explanation.spending)
     scored_predictions = [

@@ -3,7 +3,8 @@
     explanation      all of it, for the page and the command
     importance       which hyper-parameters of a finite space mattered, and how
     tree_importance  which variables of a tree mattered
-    descent          the course of a direct search
+    descent          the course of a direct search, in a finite space
+    tree_descent     the course of one in a tree, structure by structure
     spent            what was spent on which trainings, where they are compared before their end
     prior_review     what earlier searches taught it, and whether that was right
 

@@ -22,6 +22,16 @@ from fovnet.search.space import Level
 from fovnet.search.trial import Trial, latest_trials
 
 
+def kind_of_step(step: str) -> str:
+    """A step without the rung of its poll: "extended poll" of "extended poll 3"."""
+    return step.rstrip("0123456789 ")
+
+
+def steps_by_row(trials: Sequence[Trial]) -> dict[int, str]:
+    """The step that chose each row, without the start, which none chose."""
+    return {trial.proposal.row: trial.proposal.step for trial in trials if trial.proposal.step}
+
+
 @dataclass(frozen=True)
 class Point:
     """One configuration of the search, by its last slot.
@@ -47,9 +57,7 @@ class Point:
     @property
     def kind(self) -> str:
         """The step, polls of all rungs alike."""
-        if self.step.startswith("poll"):
-            return "poll"
-        return self.step
+        return kind_of_step(self.step)
 
 
 @dataclass(frozen=True)
@@ -94,9 +102,7 @@ def trace_descent(search: AnySearch, trials: Sequence[Trial]) -> Descent | None:
         return None
     mesh = mesh_of(search.space, search.polling, search.seed)
     final_trials = latest_trials(trials)
-    step_by_row = {
-        trial.proposal.row: trial.proposal.step for trial in trials if trial.proposal.step
-    }
+    step_by_row = steps_by_row(trials)
     first_state, *later_states = poll_states(mesh, final_trials)
     points = [
         _point_of_trial(mesh, trial, state, number, step_by_row.get(trial.proposal.row, "start"))

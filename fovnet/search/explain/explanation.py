@@ -24,6 +24,7 @@ from fovnet.search.explain.descent import Descent, trace_descent
 from fovnet.search.explain.importance import Importance, measure_importance
 from fovnet.search.explain.prior_review import PriorReview, review_prior
 from fovnet.search.explain.spent import Spending, review_spending, virtual_ends
+from fovnet.search.explain.tree_descent import TreeDescent, trace_tree_descent
 from fovnet.search.explain.tree_importance import TreeImportance, measure_tree_importance
 from fovnet.search.explain.tree_rows import number_rows_anew, rows_of_search
 from fovnet.search.search import AnySearch, Search
@@ -182,7 +183,8 @@ class Explanation:
     seconds_accuracy  of predicted training times; None before the first completed training
     ends_after        number of slots after which the search ended early; None if it did not
     spending          what was spent on what; None if every training went to its end
-    descent           the course of a direct search; None for another method
+    descent           the course of a direct search in a finite space, and tree_descent in a tree; None
+                      for another method
     prior_review      what earlier searches taught; None if they taught nothing
     """
 
@@ -210,6 +212,7 @@ class Explanation:
     spending: Spending | None = None
     descent: Descent | None = None
     prior_review: PriorReview | None = field(default=None, metadata=json_key("taught"))
+    tree_descent: TreeDescent | None = field(default=None, metadata=json_key("structures"))
     tree_importance: TreeImportance | None = field(default=None, metadata=json_key("relevance"))
 
     @property
@@ -304,6 +307,7 @@ def explain(
         spending=review_spending(search, trials),
         descent=trace_descent(search, trials),
         prior_review=prior_review,
+        tree_descent=trace_tree_descent(search, trials),
         tree_importance=tree_importance,
     )
 

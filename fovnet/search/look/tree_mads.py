@@ -123,7 +123,7 @@ def structure_states(view: TreeView) -> list[StructureState]:
 
 def structures_of(tree: Tree, points: Floats) -> list[bytes]:
     """The structure of each point (m, d), equal where headers and categories are."""
-    is_structural = [variable.is_repeat or variable.is_category for variable in tree.variables]
+    is_structural = [variable.is_structural for variable in tree.variables]
     return [numbers.tobytes() for numbers in points[:, is_structural]]
 
 

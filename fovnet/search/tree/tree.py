@@ -68,6 +68,11 @@ class Variable(NamedTuple):
         return isinstance(self.values, Levels) and self.values.is_category
 
     @property
+    def is_structural(self) -> bool:
+        """Whether its values tell structures of points apart: a repeat, a choice, a category."""
+        return self.is_repeat or self.is_category
+
+    @property
     def grows_first(self) -> bool:
         """Whether a copy is added before the first layer of the data, not after the last."""
         return self.is_repeat and self.form.get("grows") == "first"

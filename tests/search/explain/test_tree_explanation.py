@@ -134,6 +134,35 @@ def test_a_search_under_way_is_explained_without_the_slots_that_are_missing(
     write_json(tmp_path / "explain.json", facts_of_record(told), settings=search.identity, seed=1)
 
 
+def test_a_direct_search_has_a_line_for_each_structure() -> None:
+    """The number of layers and the way tell structures apart; the poll of one without a score has no reach."""
+    search = search_of("mads")
+    trials = trials_of(search, 30)
+    told = explain(search, trials, requested_trials=30)
+    descent = told.tree_descent
+    assert descent is not None and told.descent is None
+    assert dict(descent.step_counts)["start"] == 1
+    assert sum(count for _, count in descent.step_counts) == 30
+    numbers = [number for course in descent.structures for number in course.numbers]
+    assert sorted(numbers) == list(range(30))
+    for course in descent.structures:
+        for number, score in zip(course.numbers, course.scores, strict=True):
+            values = trials[number].proposal.configuration
+            assert course.levels == {"layers": values["layers"], "way": values["way"]}
+            assert score == trials[number].score
+        assert (course.frame_reach is None) == (course.levels["way"] == "right")
+    best = descent.structures[0]
+    assert best.lowest_score == min(trial.score for trial in trials if trial.score is not None)
+    text = "\n".join(paragraphs(told))
+    assert (
+        f"The best is layers {best.levels['layers']} · way left, with {len(best.numbers)} conf"
+        in text
+    )
+    figure = figures_of_search(told)["structures"]
+    axis = figure.axes[0]
+    assert len(axis.get_lines()) == sum(course.lowest_score < 9 for course in descent.structures)
+
+
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_a_search_without_scores_is_explained(count: int, trials: list[Trial]) -> None:
     failed = [replace(trial, outcome=Outcome("timeout")) for trial in trials[:count]]

@@ -24,7 +24,7 @@ from fovnet.choices import SpendKind
 from fovnet.errors import SearchError
 from fovnet.search.jobs import steps
 from fovnet.search.jobs.proposals import read_proposal, slots_awaited
-from fovnet.search.journal import read_search, read_space_search, replay
+from fovnet.search.journal import read_search, replay
 from fovnet.search.methods import METHODS
 from fovnet.search.run import run_search
 from fovnet.search.search import propose_slot
@@ -290,8 +290,6 @@ def test_journals_of_another_tree_start_or_version_of_the_costs_are_refused(
         read_search(tmp_path, layer_seconds_of)
     with pytest.raises(SearchError, match=r"family conditional, version 2; .*journal-costs"):
         read_search(tmp_path)
-    with pytest.raises(SearchError, match="its search is over a tree, which has no table of rows"):
-        read_space_search(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,11 @@ better."""
 
 from __future__ import annotations
 
+from math import isfinite
+
+from fovnet.report.content.wording import levels_text
 from fovnet.search.explain.descent import Certificate, Descent
+from fovnet.search.explain.tree_descent import TreeDescent
 from fovnet.words import several
 
 PHRASE_BY_STEP = {
@@ -17,7 +21,7 @@ PHRASE_BY_STEP = {
 }
 
 
-def direct_search_text(descent: Descent | None) -> str:
+def direct_search_text(descent: Descent | TreeDescent | None) -> str:
     """How a direct search came to its answer, step by step, and whether a neighbour of it may be
     better; "" for another search."""
     if descent is None:
@@ -29,6 +33,8 @@ def direct_search_text(descent: Descent | None) -> str:
             for step_name, step_count in descent.step_counts
         )
         sentences.append(f"How it chose its configurations: {step_counts}.")
+    if isinstance(descent, TreeDescent):
+        return " ".join([*sentences, _structures_text(descent)])
     if descent.certificate is None:
         sentences.append("Without a score there is no centre to poll around.")
     else:
@@ -38,6 +44,22 @@ def direct_search_text(descent: Descent | None) -> str:
             _neighbours_sentence(descent.certificate),
         ]
     return " ".join(sentences)
+
+
+def _structures_text(descent: TreeDescent) -> str:
+    """How many structures were tried, and how far the best one has come."""
+    scored_count = sum(isfinite(course.lowest_score) for course in descent.structures)
+    if not scored_count:
+        return "Without a score there is no structure to poll in."
+    best = descent.structures[0]
+    poll_clause = "its smallest poll is exhausted"
+    if best.frame_reach is not None:
+        poll_clause = f"its poll reaches {best.frame_reach:g} of a range"
+    return (
+        f"They have {several(len(descent.structures), 'structure')}, {scored_count} of them with a score. "
+        f"The best is {levels_text(best.levels)}, with {several(len(best.numbers), 'configuration')}: "
+        f"{poll_clause}."
+    )
 
 
 def _neighbours_sentence(certificate: Certificate) -> str:

@@ -106,7 +106,7 @@ def view_of_explanation(explanation: Explanation) -> ExplainedView:
         spending=spending_text(explanation.spending),
         rungs=rungs_table(explanation.spending),
         stopped=stopped_table(explanation.spending),
-        descent=direct_search_text(explanation.descent),
+        descent=direct_search_text(explanation.descent or explanation.tree_descent),
         lessons=lessons_text(explanation.prior_review),
         taught_order=lessons_table(explanation.prior_review),
     )
