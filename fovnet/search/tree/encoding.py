@@ -32,23 +32,26 @@ def encode(tree: Tree, points: Floats) -> Floats:
     A number, also of copies, at its place; a category of several levels as one column for each, any
     two levels 1 apart.  A variable with a single value has no column.
     """
+    places = points.copy()
+    for values, numbers in tree.numbers_by_values:
+        places[:, numbers] = values.places(points[:, numbers])
     columns = [
-        _encoded_columns(variable, points[:, number])
+        _encoded_columns(variable, places[:, number])
         for number, variable in enumerate(tree.variables)
         if not variable.values.is_fixed
     ]
     return np.hstack([np.empty((len(points), 0)), *columns])
 
 
-def _encoded_columns(variable: Variable, numbers: Floats) -> Floats:
-    """The columns (m, c) of one variable with numbers (m,)."""
+def _encoded_columns(variable: Variable, places: Floats) -> Floats:
+    """The columns (m, c) of one variable at places (m,), which of a category are its levels' numbers."""
     values = variable.values
-    is_inactive = np.isnan(numbers)
+    is_inactive = np.isnan(places)
     if not (isinstance(values, Levels) and values.is_category):
-        return np.where(is_inactive, 0.5, values.places(numbers))[:, None]
+        return np.where(is_inactive, 0.5, places)[:, None]
     level_columns = values.axis.columns
     midway = level_columns.mean(axis=0)
-    indices = np.where(is_inactive, 0, numbers).astype(np.int64)
+    indices = np.where(is_inactive, 0, places).astype(np.int64)
     return np.where(is_inactive[:, None], midway, level_columns[indices])
 
 

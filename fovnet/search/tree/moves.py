@@ -114,20 +114,10 @@ def _drawn_one_by_one(
 
 def draw_prior(tree: Tree, rng: np.random.Generator, count: int) -> Floats:
     """(count, d) points of the prior, whether they fit or not."""
-    uniform = rng.random((count, len(tree)))
-    numbers = [
-        _drawn_numbers(variable, uniform[:, number])
-        for number, variable in enumerate(tree.variables)
-    ]
-    return tree.canonical(np.column_stack(numbers))
-
-
-def _drawn_numbers(variable: Variable, uniform: Floats) -> Floats:
-    """Numbers (m,) of a variable from uniform ones; every count of a repeat is as likely."""
-    values = variable.values
-    if variable.is_repeat and isinstance(values, Range):
-        return values.low + np.floor(uniform * (values.high - values.low + 1))
-    return values.draw(uniform)
+    numbers = rng.random((count, len(tree)))
+    for values, alike in tree.numbers_by_values:
+        numbers[:, alike] = values.draw(numbers[:, alike])
+    return tree.canonical(numbers)
 
 
 def _repair(
@@ -152,7 +142,7 @@ def draw_prior_of_copy(tree: Tree, rng: np.random.Generator, copy: str) -> Float
     numbers = np.full(len(tree), np.nan)
     for number, variable in enumerate(tree.variables):
         if variable.copy == copy:
-            numbers[number] = _drawn_numbers(variable, rng.random(1))[0]
+            numbers[number] = variable.values.draw(rng.random(1))[0]
     return numbers
 
 
@@ -285,12 +275,13 @@ def vary(tree: Tree, rng: np.random.Generator, centres: Floats, count: int) -> F
     # at least one of them
     is_moved[np.arange(len(varied)), ranks.argmin(axis=1)] |= ~is_moved.any(axis=1)
     deviations = np.where(rng.random(len(varied)) < 0.5, *STEP_DEVIATIONS)
-    steps = rng.standard_normal(is_active.shape) * deviations[:, None]
-    for column, number in enumerate(numbers):
-        is_changed = is_moved[:, column] & is_active[:, column]
-        varied[is_changed, number] = moved_numbers(
-            tree.variables[number], varied[is_changed, number], steps[is_changed, column]
-        )
+    normal_steps = rng.standard_normal(is_active.shape) * deviations[:, None]
+    steps = np.full(varied.shape, np.nan)
+    steps[:, numbers] = np.where(is_moved & is_active, normal_steps, np.nan)
+    for _, alike in tree.numbers_by_values:
+        rows, columns = np.nonzero(~np.isnan(steps[:, alike]))
+        cells = rows, alike[columns]
+        varied[cells] = moved_numbers(tree.variables[alike[0]], varied[cells], steps[cells])
     return tree.canonical(varied)
 
 

@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.search.space import Axis, Level
-from fovnet.search.tree.variables import Levels, Range, Values, values_of
+from fovnet.search.tree.variables import Counts, Levels, Values, values_of
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Configuration = Mapping[str, Level]
 
 ROOT = -1
@@ -152,13 +153,28 @@ class Tree:
     def canonical(self, points: Floats) -> Floats:
         """Points (m, d) in their one form: values rounded and within their ends, start values for
         what is active without one, nan for what is not."""
-        rounded = np.full_like(points, np.nan)
+        canonical = np.where(np.isnan(points), self.starts, points)
+        for values, numbers in self.numbers_by_values:
+            canonical[:, numbers] = values.round(canonical[:, numbers])
+        for owned in self._owned_variables:
+            counts = canonical[:, [owned.header]]  # nan, where inactive, compares as False
+            is_active = (owned.least <= counts) & (counts <= owned.most)
+            canonical[:, owned.numbers] = np.where(is_active, canonical[:, owned.numbers], np.nan)
+        return canonical
+
+    @cached_property
+    def numbers_by_values(self) -> list[tuple[Values, Integers]]:
+        """The numbers of the variables that may have these values, such as all copies of one."""
+        numbers_by_values: dict[Values, list[int]] = {}
         for number, variable in enumerate(self.variables):
-            column = points[:, number]
-            column = np.where(np.isnan(column), self.starts[number], column)
-            is_active = are_active(rounded, variable)
-            rounded[is_active, number] = variable.values.round(column[is_active])
-        return rounded
+            numbers_by_values.setdefault(variable.values, []).append(number)
+        return [(values, np.array(numbers)) for values, numbers in numbers_by_values.items()]
+
+    @cached_property
+    def _owned_variables(self) -> list[_OwnedVariables]:
+        """Those of every header, outer ones first."""
+        headers = sorted({variable.header for variable in self.variables} - {ROOT})
+        return [_OwnedVariables.of(header, self.variables) for header in headers]
 
     def point(self, configuration: Configuration) -> Floats:
         """(d,) the canonical point of a configuration: what is inactive in it is dropped, what is
@@ -189,6 +205,26 @@ class Tree:
             key, write = key_and_writer[column]
             configurations[row][key] = write(number)
         return configurations
+
+
+class _OwnedVariables(NamedTuple):
+    """The variables that a header makes active: their numbers, and between which numbers of the header
+    each is active; (k,) each."""
+
+    header: int
+    numbers: Integers
+    least: Floats
+    most: Floats
+
+    @classmethod
+    def of(cls, header: int, variables: Sequence[Variable]) -> _OwnedVariables:
+        owned = [
+            (number, variable.least, variable.most)
+            for number, variable in enumerate(variables)
+            if variable.header == header
+        ]
+        numbers, least, most = zip(*owned, strict=True)
+        return cls(header, np.array(numbers), np.array(least), np.array(most))
 
 
 def are_active(points_so_far: Floats, variable: Variable) -> NDArray[np.bool_]:
@@ -298,7 +334,7 @@ def _joined(prefix: str, name: str) -> str:
 def _header_values(name: str, form: Any) -> Values:
     """The values of a variable: of a repeat its counts, of a choice its branches."""
     if isinstance(form, Mapping) and "repeat" in form:
-        return Range(form["repeat"]["low"], form["repeat"]["high"], is_whole=True)
+        return Counts(form["repeat"]["low"], form["repeat"]["high"], is_whole=True)
     if isinstance(form, Mapping) and "choose" in form:
         return Levels(Axis(name, tuple(form["choose"]), "categorical"))
     return values_of(name, form)

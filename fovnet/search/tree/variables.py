@@ -20,6 +20,28 @@ from fovnet.search.space import Axis, Level
 Floats = NDArray[np.float64]
 
 
+POWERS_OF_TEN = np.array([float(f"1e{exponent}") for exponent in range(23)])
+"""Those that are exact."""
+
+
+def round_to_four_digits(numbers: Floats) -> Floats:
+    """The numbers, of their shape, as they are written with four significant digits; nan stays.
+
+    The product of a number and a power of ten is true to 1e-12 of its last digit; numbers within
+    0.001 of a half, and those beyond the exact powers, are written and read.
+    """
+    magnitudes = np.where(numbers == 0.0, 1.0, np.abs(numbers))
+    decimals = 3.0 - np.floor(np.log10(magnitudes))
+    is_exact = (decimals >= 0.0) & (decimals < len(POWERS_OF_TEN))
+    powers = POWERS_OF_TEN[np.where(is_exact, decimals, 0.0).astype(np.int64)]
+    scaled = numbers * powers
+    digits = np.rint(scaled)
+    rounded = np.asarray(digits / powers)
+    is_sure = is_exact & (np.abs(scaled - digits) < 0.499)
+    rounded[~is_sure] = [float(f"{number:.4g}") for number in numbers[~is_sure].tolist()]
+    return rounded
+
+
 @dataclass(frozen=True)
 class Range:
     """The real or whole numbers from low to high, on a linear or a logarithmic scale.
@@ -84,9 +106,8 @@ class Range:
         if self.is_whole:
             rounded = np.floor(numbers + 0.5)
         else:
-            digits = [float(f"{number:.4g}") for number in numbers.ravel().tolist()]
-            rounded = np.array(digits).reshape(numbers.shape)
-        return np.asarray(np.clip(rounded, self.low, self.high) + 0.0)
+            rounded = round_to_four_digits(numbers)
+        return np.asarray(np.minimum(np.maximum(rounded, self.low), self.high) + 0.0)
 
     def read(self, level: Any) -> float:
         """The number of a value in JSON.  Raises ValueError, with what is wanted, for another."""
@@ -105,6 +126,15 @@ class Range:
         if self.is_whole:
             return int(number)
         return float(number)
+
+
+@dataclass(frozen=True)
+class Counts(Range):
+    """How many copies a repeat may have."""
+
+    def draw(self, uniform: Floats) -> Floats:
+        """Every count is as likely."""
+        return self.low + np.floor(uniform * self.count)
 
 
 @dataclass(frozen=True)
