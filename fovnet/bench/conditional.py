@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fovnet.search.space import Level
-from fovnet.search.tree.costs import Costs, Fault, Priced
+from fovnet.search.tree.costs import Columns, Costs, Fault, Priced
 from fovnet.search.tree.tree import Configuration, Tree
 
 MOST_STRIDES = 12
@@ -118,9 +118,18 @@ class StrideCosts:
         """None: a layer more is like the outermost one."""
         return ()
 
-    def __call__(self, configurations: Sequence[Configuration], /) -> Priced:
-        count = len(configurations)
-        faults = [_fault_of_strides(configuration) for configuration in configurations]
+    def __call__(self, columns: Columns, /) -> Priced:
+        count = len(columns["layers"])
+        faults: list[Fault | None] = [None] * count
+        product = np.ones(count)
+        for layer in range(1, int(columns["layers"].max()) + 1):
+            fitted = product <= MOST_STRIDES
+            product = product * np.nan_to_num(columns[f"layers.{layer}.s"], nan=1.0)
+            for point in np.flatnonzero(fitted & (product > MOST_STRIDES)).tolist():
+                sentence = (
+                    f"layers.{layer}.s: strides of {product[point]:g}, at most {MOST_STRIDES}"
+                )
+                faults[point] = Fault(sentence, "their strides", f"layers.{layer}")
         return Priced(faults, np.ones(count), np.full(count, np.nan))
 
 
@@ -130,17 +139,6 @@ def stride_costs_of(facts: Mapping[str, Any]) -> Costs:
     if dict(facts) != costs.facts:
         raise ValueError(f"costs {dict(facts)}; those of a conditional function were expected")
     return costs
-
-
-def _fault_of_strides(configuration: Configuration) -> Fault | None:
-    """The first layer with which the strides are too many."""
-    product = 1
-    for layer in range(1, int(configuration["layers"]) + 1):
-        product *= int(configuration[f"layers.{layer}.s"])
-        if product > MOST_STRIDES:
-            sentence = f"layers.{layer}.s: strides of {product}, at most {MOST_STRIDES}"
-            return Fault(sentence, "their strides", f"layers.{layer}")
-    return None
 
 
 @dataclass(frozen=True)

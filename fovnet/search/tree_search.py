@@ -20,7 +20,7 @@ from fovnet.search.methods import DEFAULT_FIRST_POINTS, FIRST_POINTS, METHODS, P
 from fovnet.search.search import AnySearch, Pick, Sight
 from fovnet.search.spend.ledger import LedgerEntry
 from fovnet.search.spend.schedule import FULL, Schedule
-from fovnet.search.tree.costs import Costs
+from fovnet.search.tree.costs import Costs, columns_of
 from fovnet.search.tree.moves import Draw, Ground, draw_points
 from fovnet.search.tree.streams import generator
 from fovnet.search.tree.tree import Configuration, Tree, points_of, written_form
@@ -155,7 +155,7 @@ class TreeSearch(AnySearch):
 
     def _pick_of(self, row: int, configuration: Configuration) -> Pick:
         """A configuration, and its predicted seconds."""
-        return Pick(row, configuration, float(self.costs([configuration]).seconds[0]))
+        return Pick(row, configuration, float(self.costs(columns_of([configuration])).seconds[0]))
 
     def first_pick(self) -> Pick:
         """The start, or what was drawn in its place."""

@@ -37,14 +37,10 @@ from fovnet.net.cost.predicted import (
     predict_training_seconds,
 )
 from fovnet.net.family.architecture import INPUTS, NUMBERS_PER_NORMALISED_CHANNEL
-from fovnet.net.family.layered import Convolution, find_shape_fault
-from fovnet.net.family.layered_configuration import (
-    convolutions_of_configuration,
-    dense_of_configuration,
-    optimiser_of_configuration,
-)
+from fovnet.net.family.layered import Convolution, find_layer_fault
+from fovnet.net.family.layered_configuration import DEFAULTS_OF_COPIES, missing_variable
 from fovnet.search.space import Level
-from fovnet.search.tree.costs import Costs, Fault, Priced
+from fovnet.search.tree.costs import Columns, Costs, Fault, Priced, columns_of
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -67,7 +63,7 @@ class LayeredColumns:
     is_dense            (M, D) which of them each point has
     has_dropout         (M,)
     batch               (M,) slices in a step
-    numbers_per_weight  (M,) as in `OptimiserChoice`
+    numbers_per_weight  (M,) kept in training: itself, its gradient, the state of the optimiser
     """
 
     layers: Integers
@@ -85,65 +81,110 @@ class LayeredColumns:
         return len(self.batch)
 
     @classmethod
-    def of_configurations(
+    def of(
         cls,
-        configurations: Sequence[Mapping[str, Any]],
+        columns: Columns,
         classes: int,
         side: int,
         inputs: Sequence[str],
     ) -> LayeredColumns:
-        """The columns of these points.  Raises SearchError as `layered_of_configuration`."""
-        conv_by_point = [convolutions_of_configuration(point) for point in configurations]
-        dense_by_point = [dense_of_configuration(point) for point in configurations]
-        layer_count = max(1, *map(len, conv_by_point), 0)
-        dense_count = max(1, *map(len, dense_by_point), 0)
-        conv = [[*layers, *[ABSENT] * (layer_count - len(layers))] for layers in conv_by_point]
-        dense = [[1] * (dense_count - len(units)) + list(units) for units in dense_by_point]
-        conv_counts = np.array([[len(layers)] for layers in conv_by_point]).reshape(-1, 1)
-        dense_counts = np.array([[len(units)] for units in dense_by_point]).reshape(-1, 1)
-        optimisers = [optimiser_of_configuration(point) for point in configurations]
+        """The points of these columns.  Raises SearchError ("space-axes") for a number that a point
+        lacks."""
+        layers, is_layer = _read_copies(columns, "conv", ABSENT)
+        units, is_dense = _read_copies(columns, "dense", (1,))
+        zeros = np.zeros(len(layers))
         return cls(
-            layers=np.array(conv, dtype=np.int64).reshape(-1, layer_count, len(ABSENT)),
-            is_layer=np.arange(layer_count) < conv_counts,
-            units=np.array(dense, dtype=np.int64).reshape(-1, dense_count),
-            is_dense=np.arange(dense_count) >= dense_count - dense_counts,
-            has_dropout=np.array([point.get("dropout", 0) > 0 for point in configurations], bool),
-            batch=np.array([point["batch"] for point in configurations], dtype=np.int64),
-            numbers_per_weight=np.array(
-                [choice.numbers_per_weight for choice in optimisers], dtype=np.int64
-            ),
+            layers=layers,
+            is_layer=is_layer,
+            # counted from the classes, but held in the order of the data
+            units=units[:, ::-1, 0],
+            is_dense=is_dense[:, ::-1],
+            has_dropout=np.asarray(columns.get("dropout", zeros) > 0.0),
+            batch=columns["batch"].astype(np.int64),
+            numbers_per_weight=_count_numbers_per_weight(columns),
             classes=classes,
             side=side,
             channel_count=sum(INPUTS[kind] for kind in inputs),
         )
 
 
-class MapSides(NamedTuple):
-    """Pixels along a side: (M, B) of each convolution's output and of what pooling leaves; (M,) of
-    the last map; (M,) whether all fits.  Sides that do not fit are 1."""
+def _read_copies(
+    columns: Columns, group: str, absent: Sequence[int]
+) -> tuple[NDArray[np.int64], Mask]:
+    """(M, B, numbers of a copy) of the copies of a group, by the copies' own numbers, `absent` where a
+    point has not so many; (M, B) whether it has."""
+    counts = columns.get(group, np.zeros(len(columns["batch"]))).astype(np.int64)
+    copy_count = max(1, int(counts.max(initial=0)))
+    is_present = np.arange(copy_count) < counts[:, None]
+    numbers = np.tile(np.array(absent, dtype=np.int64), (len(counts), copy_count, 1))
+    for copy in range(int(counts.max(initial=0))):
+        for place, (name, default) in enumerate(DEFAULTS_OF_COPIES[group].items()):
+            key = f"{group}.{copy + 1}.{name}"
+            column = columns.get(key, np.full(len(counts), np.nan))[is_present[:, copy]]
+            if default is not None:
+                column = np.where(np.isnan(column), default, column)
+            elif np.isnan(column).any():
+                raise missing_variable(key)
+            numbers[is_present[:, copy], copy, place] = column
+    return numbers, np.asarray(is_present)
 
+
+def _count_numbers_per_weight(columns: Columns) -> Integers:
+    """(M,) numbers kept for each weight in training: itself, its gradient, the optimiser's state."""
+    no_numbers = np.zeros(len(columns["batch"]))
+    names = columns.get("optimiser", no_numbers)
+    keeps_two = (names == "adam") | (
+        (names == "rmsprop") & (columns.get("optimiser.momentum", no_numbers) > 0.0)
+    )
+    return np.where(keeps_two, 4, 3)
+
+
+class MapSides(NamedTuple):
+    """Pixels along a side, 1 where it does not fit.
+
+    entering, output, pooled  (M, B) of the map that enters each convolution, of its output, and of
+                              what pooling leaves
+    last    (M,) of the last map
+    misfit  (M,) the first convolution that does not fit, from 1; 0: all do
+    """
+
+    entering: Integers
     output: Integers
     pooled: Integers
     last: Integers
-    fits: Mask
+    misfit: Integers
+
+    @property
+    def fits(self) -> Mask:
+        """(M,) whether all fits."""
+        return self.misfit == 0
 
 
 def measure_map_sides(points: LayeredColumns) -> MapSides:
     """The sides of the maps of all points."""
-    output = np.ones(points.is_layer.shape, dtype=np.int64)
-    pooled = np.ones(points.is_layer.shape, dtype=np.int64)
+    entering, output, pooled = np.ones((3, *points.is_layer.shape), dtype=np.int64)
     side = np.full(len(points), points.side)
-    fits = np.ones(len(points), dtype=bool)
+    misfit = np.zeros(len(points), dtype=np.int64)
     for layer in range(points.layers.shape[1]):
         is_layer = points.is_layer[:, layer]
         _, kernel, stride, padding, pooling = points.layers[:, layer, :].transpose()
+        entering[:, layer] = side
         room = side + 2 * padding - kernel
         output[:, layer] = np.maximum(room // stride + 1, 1)
         pooled[:, layer] = np.maximum(output[:, layer] // pooling, 1)
         layer_fits = (room >= 0) & (padding < kernel) & (pooling <= output[:, layer])
-        fits &= layer_fits | ~is_layer
+        misfit[is_layer & ~layer_fits & (misfit == 0)] = layer + 1
         side = np.where(is_layer, pooled[:, layer], side)
-    return MapSides(output, pooled, side, fits)
+    return MapSides(entering, output, pooled, side, misfit)
+
+
+def _find_shape_fault(points: LayeredColumns, sides: MapSides, point: int) -> Fault | None:
+    """What does not fit in a point's first convolution that does not fit."""
+    number = int(sides.misfit[point])
+    layer = Convolution(*points.layers[point, number - 1].tolist())
+    side_before, output = (int(side[point, number - 1]) for side in (sides.entering, sides.output))
+    fault = find_layer_fault(f"conv.{number}", layer, side_before, output)
+    return fault and Fault(fault.sentence, copy=fault.layer or "")
 
 
 def predict_layered_costs(points: LayeredColumns, sides: MapSides) -> Cost:
@@ -189,7 +230,7 @@ def predict_point_cost(
 ) -> Cost:
     """The cost of one point: scalars, and (B,) per convolution.  Raises SearchError as
     `layered_of_configuration`."""
-    points = LayeredColumns.of_configurations([configuration], classes, side, inputs)
+    points = LayeredColumns.of(columns_of([configuration]), classes, side, inputs)
     return first_cost(predict_layered_costs(points, measure_map_sides(points)))
 
 
@@ -261,23 +302,17 @@ class LayeredCosts:
         """As REDUCED_COPIES."""
         return REDUCED_COPIES
 
-    def __call__(self, configurations: Sequence[Mapping[str, Any]], /) -> Priced:
-        """The points priced, 10 µs each if they are many; inf where the shape cannot be.
-
-        Raises SearchError as `layered_of_configuration` for a point that is not of this family.
-        """
-        points = self._columns(configurations)
+    def __call__(self, columns: Columns, /) -> Priced:
+        """The points priced, 10 µs each if they are many; inf where the shape cannot be.  Raises
+        SearchError as `LayeredColumns.of`."""
+        points = self._points(columns)
         sides = measure_map_sides(points)
         cost = predict_layered_costs(points, sides)
         memory = predict_training_bytes(cost, points.batch, keeps_average=self.keeps_average)
         seconds = predict_training_seconds(cost, points.batch, self.work, self.speed)
         faults: list[Fault | None] = [None] * len(points)
         for point in np.flatnonzero(~sides.fits).tolist():
-            shape_fault = find_shape_fault(
-                convolutions_of_configuration(configurations[point]), self.side
-            )
-            if shape_fault:
-                faults[point] = Fault(shape_fault.sentence, copy=shape_fault.layer or "")
+            faults[point] = _find_shape_fault(points, sides, point)
         for name, digits, amounts, most in (
             ("weights", 0, cost.weight_count, self.most_weights),
             ("multiply-adds of a slice", 0, cost.forward_flop / 2, self.most_multiply_adds),
@@ -293,15 +328,13 @@ class LayeredCosts:
             memory_bytes=np.where(sides.fits, memory, np.inf),
         )
 
-    def predict(self, configurations: Sequence[Mapping[str, Any]]) -> Cost:
+    def predict(self, columns: Columns) -> Cost:
         """The cost of every point; meaningless where its layers do not fit."""
-        points = self._columns(configurations)
+        points = self._points(columns)
         return predict_layered_costs(points, measure_map_sides(points))
 
-    def _columns(self, configurations: Sequence[Mapping[str, Any]]) -> LayeredColumns:
-        return LayeredColumns.of_configurations(
-            configurations, self.classes, self.side, self.inputs
-        )
+    def _points(self, columns: Columns) -> LayeredColumns:
+        return LayeredColumns.of(columns, self.classes, self.side, self.inputs)
 
 
 def layered_costs_of(facts: Mapping[str, Any]) -> Costs:

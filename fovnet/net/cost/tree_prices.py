@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -66,10 +65,10 @@ def sample_prices(
 ) -> TreePrices:
     """The start of a tree and `count` points of its prior, priced."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(SAMPLE_KEY,)))
-    start: list[Mapping[str, Any]] = [tree.configuration(tree.start_point)]
+    start = tree.columns(tree.start_point[None])
     priced_start = costs(start)
-    configurations = tree.configurations(draw_prior(tree, rng, count))
-    priced = costs(configurations)
+    points = draw_prior(tree, rng, count)
+    priced = costs(tree.columns(points))
     fitting = [index for index, fault in enumerate(priced.faults) if fault is None]
     reasons = Counter(fault.reason for fault in priced.faults if fault is not None)
     return TreePrices(
@@ -79,7 +78,7 @@ def sample_prices(
         start_fault=priced_start.faults[0],
         sample_count=count,
         count_by_reason=dict(reasons.most_common()),
-        cost=costs.predict([configurations[index] for index in fitting]),
+        cost=costs.predict(tree.columns(points[fitting])),
         seconds=priced.seconds[fitting],
         memory=priced.memory_bytes[fitting],
     )

@@ -183,24 +183,32 @@ def find_shape_fault(conv: Sequence[Convolution], side: int) -> ShapeFault | Non
     for number, (layer, sides) in enumerate(
         zip(conv, measure_sides(conv, side), strict=True), start=1
     ):
-        name = f"conv.{number}"
-        if layer.kernel > side + 2 * layer.padding:
-            return ShapeFault(
-                f"{name}.kernel {layer.kernel} is larger than the picture there, "
-                f"{side} + 2 × {layer.padding} pixels",
-                name,
-            )
-        if layer.padding >= layer.kernel:
-            return ShapeFault(
-                f"{name}.padding {layer.padding} is not below kernel {layer.kernel}", name
-            )
-        if layer.pooling > sides.output:
-            return ShapeFault(
-                f"{name}.pooling {layer.pooling} is larger than the map there, "
-                f"{sides.output} pixels",
-                name,
-            )
+        fault = find_layer_fault(f"conv.{number}", layer, side, sides.output)
+        if fault:
+            return fault
         side = sides.pooled
+    return None
+
+
+def find_layer_fault(
+    name: str, layer: Convolution, side: int, output_side: int
+) -> ShapeFault | None:
+    """What does not fit in a convolution of maps of side x side pixels; None if all does."""
+    if layer.kernel > side + 2 * layer.padding:
+        return ShapeFault(
+            f"{name}.kernel {layer.kernel} is larger than the picture there, "
+            f"{side} + 2 × {layer.padding} pixels",
+            name,
+        )
+    if layer.padding >= layer.kernel:
+        return ShapeFault(
+            f"{name}.padding {layer.padding} is not below kernel {layer.kernel}", name
+        )
+    if layer.pooling > output_side:
+        return ShapeFault(
+            f"{name}.pooling {layer.pooling} is larger than the map there, {output_side} pixels",
+            name,
+        )
     return None
 
 

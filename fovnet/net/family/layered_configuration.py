@@ -58,12 +58,6 @@ class OptimiserChoice:
     rate: float
     numbers: Mapping[str, float]
 
-    @property
-    def numbers_per_weight(self) -> int:
-        """Numbers kept for each weight in training: itself, its gradient, the optimiser's state."""
-        keeps_two = self.name == "adam" or (self.name == "rmsprop" and self.numbers["momentum"] > 0)
-        return 4 if keeps_two else 3
-
 
 def is_layered(configuration: Mapping[str, Any]) -> bool:
     """Whether a configuration describes a network layer by layer."""
@@ -129,13 +123,15 @@ def _read_copies(configuration: Mapping[str, Any], group: str) -> list[list[int]
         for name, default in DEFAULTS_OF_COPIES[group].items():
             value = configuration.get(f"{group}.{number}.{name}", default)
             if value is None:
-                raise SearchError(
-                    "space-axes",
-                    f"search.space: {group}.{number}.{name}: missing; {NAMES_IN_WORDS}",
-                )
+                raise missing_variable(f"{group}.{number}.{name}")
             numbers.append(value)
         copies.append(numbers)
     return copies
+
+
+def missing_variable(key: str) -> SearchError:
+    """What to raise for a number that a layer lacks."""
+    return SearchError("space-axes", f"search.space: {key}: missing; {NAMES_IN_WORDS}")
 
 
 def optimiser_of_configuration(configuration: Mapping[str, Any]) -> OptimiserChoice:

@@ -38,6 +38,19 @@ class Priced(NamedTuple):
     memory_bytes: Floats
 
 
+Columns = Mapping[str, NDArray[Any]]
+"""The values (m,) of each variable that m points have, nan or "nan" where it is inactive."""
+
+
+def columns_of(configurations: Sequence[Configuration]) -> Columns:
+    """The columns of these points."""
+    keys = dict.fromkeys(key for configuration in configurations for key in configuration)
+    return {
+        key: np.array([configuration.get(key, np.nan) for configuration in configurations])
+        for key in keys
+    }
+
+
 class Costs(Protocol):
     """The costs of points: a pure function, whose facts let a journal be replayed elsewhere.
 
@@ -52,7 +65,7 @@ class Costs(Protocol):
     @property
     def reduced_copies(self) -> Sequence[Mapping[str, Level]]: ...
 
-    def __call__(self, configurations: Sequence[Configuration], /) -> Priced: ...
+    def __call__(self, columns: Columns, /) -> Priced: ...
 
 
 CostsOf = Callable[[Mapping[str, Any]], Costs]
@@ -75,8 +88,8 @@ class EqualCosts:
         """None: every copy fits."""
         return ()
 
-    def __call__(self, configurations: Sequence[Configuration], /) -> Priced:
-        count = len(configurations)
+    def __call__(self, columns: Columns, /) -> Priced:
+        count = max(map(len, columns.values()))
         return Priced([None] * count, np.full(count, self.seconds), np.full(count, np.nan))
 
 

@@ -44,7 +44,7 @@ class Ground(NamedTuple):
 
     def price(self, points: Floats) -> Priced:
         """The costs of points (m, d)."""
-        return self.costs(self.tree.configurations(points))
+        return self.costs(self.tree.columns(points))
 
     def free_points(self, points: Floats) -> Floats:
         """Those of canonical points (m, d) that are free, each once, in their order."""

@@ -191,20 +191,21 @@ class Tree:
 
     def configuration(self, point: Floats) -> dict[str, Level]:
         """The active values of a canonical point (d,), in order."""
-        return self.configurations(point[None])[0]
+        return {
+            variable.key: variable.values.write(number)
+            for variable, number in zip(self.variables, point.tolist(), strict=True)
+            if not math.isnan(number)
+        }
 
-    def configurations(self, points: Floats) -> list[dict[str, Level]]:
-        """Those of canonical points (m, d)."""
-        configurations: list[dict[str, Level]] = [{} for _ in points]
-        rows, columns = np.nonzero(~np.isnan(points))
-        key_and_writer = [(variable.key, variable.values.write) for variable in self.variables]
-        active_numbers = points[rows, columns].tolist()
-        for row, column, number in zip(
-            rows.tolist(), columns.tolist(), active_numbers, strict=True
-        ):
-            key, write = key_and_writer[column]
-            configurations[row][key] = write(number)
-        return configurations
+    def columns(self, points: Floats) -> dict[str, NDArray[Any]]:
+        """The values (m,) of canonical points (m, d) by key, nan or "nan" where inactive."""
+        columns: dict[str, NDArray[Any]] = {}
+        for variable, numbers in zip(self.variables, points.T, strict=True):
+            column = variable.values.column(numbers)
+            if variable.key in columns:
+                column = np.where(np.isnan(numbers), columns[variable.key], column)
+            columns[variable.key] = column
+        return columns
 
 
 class _OwnedVariables(NamedTuple):

@@ -103,10 +103,7 @@ class Range:
     def round(self, numbers: Floats) -> Floats:
         """The numbers as they are written: whole ones half up, real ones to four digits, then cut off
         at the ends; -0.0 is 0.0, nan stays."""
-        if self.is_whole:
-            rounded = np.floor(numbers + 0.5)
-        else:
-            rounded = round_to_four_digits(numbers)
+        rounded = np.floor(numbers + 0.5) if self.is_whole else round_to_four_digits(numbers)
         return np.asarray(np.minimum(np.maximum(rounded, self.low), self.high) + 0.0)
 
     def read(self, level: Any) -> float:
@@ -126,6 +123,10 @@ class Range:
         if self.is_whole:
             return int(number)
         return float(number)
+
+    def column(self, numbers: Floats) -> NDArray[Any]:
+        """The values (m,) of numbers (m,), nan where these are."""
+        return numbers
 
 
 @dataclass(frozen=True)
@@ -177,8 +178,7 @@ class Levels:
         numbers."""
         if self.is_category:
             return numbers
-        indices = np.where(np.isnan(numbers), len(self.axis.levels), numbers).astype(np.int64)
-        return np.asarray(self._level_places[indices])
+        return np.asarray(self._level_places[self._indices(numbers)])
 
     def at_places(self, places: Floats) -> Floats:
         """The levels (m,) nearest to places (m,) of an ordinal list, the first of equally near ones."""
@@ -205,6 +205,18 @@ class Levels:
     def write(self, number: float) -> Level:
         """The level of a number in JSON."""
         return self.axis.levels[int(number)]
+
+    @cached_property
+    def _levels_and_nan(self) -> NDArray[Any]:
+        return np.array([*self.axis.levels, np.nan])
+
+    def column(self, numbers: Floats) -> NDArray[Any]:
+        """The levels (m,) of numbers (m,), nan or "nan" where these are nan."""
+        return np.asarray(self._levels_and_nan[self._indices(numbers)])
+
+    def _indices(self, numbers: Floats) -> NDArray[np.int64]:
+        """Of levels; one more where a number is nan."""
+        return np.where(np.isnan(numbers), len(self.axis.levels), numbers).astype(np.int64)
 
 
 Values = Range | Levels

@@ -30,6 +30,7 @@ from fovnet.net.family.layered_configuration import (
 )
 from fovnet.net.family.layered_model import build_layered_network
 from fovnet.net.recipe import Ranges
+from fovnet.search.tree.costs import columns_of
 
 LENET = {
     "conv": 2,
@@ -88,7 +89,7 @@ def test_many_points_at_once_cost_what_torch_counts_for_each(
 ) -> None:
     """Weights by numel, operations by torch's counter; and what does not fit is what the shapes of a single
     network say."""
-    columns = LayeredColumns.of_configurations(configurations, 5, 40, inputs)
+    columns = LayeredColumns.of(columns_of(configurations), 5, 40, inputs)
     sides = measure_map_sides(columns)
     costs = predict_layered_costs(columns, sides)
     fits = sides.fits
@@ -125,7 +126,7 @@ def test_activations_are_those_autograd_keeps(change: dict[str, Any], activation
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         model(torch.rand(8, 1, 128, 128), slice_draws=torch.rand(8))
-    cost = COSTS.predict([configuration])
+    cost = COSTS.predict(columns_of([configuration]))
     picture_bytes = 4 * 128**2
     predicted = (cost.activation_bytes[0] - picture_bytes) * 8
     assert predicted == pytest.approx(sum(kept.values()), rel=0.02)
@@ -134,7 +135,7 @@ def test_activations_are_those_autograd_keeps(change: dict[str, Any], activation
 def test_the_start_of_the_space_costs_what_a_calculation_by_hand_gives() -> None:
     """LeNet's layers at 128 x 128: 337,931 weights and the normalisation's 4; 2.66 million multiply-adds and
     those of the channel of ones, 62² · 25 · 6; 452,544 bytes a slice."""
-    cost = first_cost(COSTS.predict([LENET]))
+    cost = first_cost(COSTS.predict(columns_of([LENET])))
     assert cost.weight_count == 337_935
     assert cost.forward_flop / 2 == 3_237_948
     assert cost.activation_bytes == 452_544
@@ -154,7 +155,7 @@ def test_an_optimiser_costs_the_numbers_it_keeps() -> None:
         for name, (numbers, _) in branches.items()
     ]
     configurations.append({**configurations[-1], "optimiser.momentum": 0.5})
-    cost = COSTS.predict(configurations)
+    cost = COSTS.predict(columns_of(configurations))
     kept = predict_training_bytes(cost, np.zeros(5)) / (4 * cost.weight_count)
     assert kept.tolist() == [*(numbers for _, numbers in branches.values()), 4]
 
@@ -164,7 +165,7 @@ def test_what_is_beyond_a_limit_or_does_not_fit_says_so_and_takes_no_finite_time
     small = {**LENET, "dense": 0}
     large_kernel = {**LENET, "conv.2.kernel": 40}
     busy = {**small, "conv.1.channels": 500}
-    priced = costs([small, LENET, large_kernel, busy])
+    priced = costs(columns_of([small, LENET, large_kernel, busy]))
     sentences = [fault and (fault.sentence, fault.reason, fault.copy) for fault in priced.faults]
     assert sentences == [
         None,
@@ -178,15 +179,15 @@ def test_what_is_beyond_a_limit_or_does_not_fit_says_so_and_takes_no_finite_time
     ]
     assert np.isfinite(priced.seconds).tolist() == [True, True, False, True]
     only_operations = LayeredCosts(**{**vars(COSTS), "most_multiply_adds": 5e7})
-    fault = only_operations([busy]).faults[0]
+    fault = only_operations(columns_of([busy])).faults[0]
     assert fault is not None
     assert fault.sentence == "multiply-adds of a slice 241,918,928, at most 50,000,000"
 
 
 def test_a_point_costs_the_same_alone_and_among_others() -> None:
     deep = {**LENET, "conv": 3, "conv.3.channels": 8, "conv.3.kernel": 3}
-    alone = COSTS([LENET])
-    among = COSTS([deep, LENET, {**LENET, "conv": 0, "dense": 0}])
+    alone = COSTS(columns_of([LENET]))
+    among = COSTS(columns_of([deep, LENET, {**LENET, "conv": 0, "dense": 0}]))
     assert (alone.seconds[0], alone.memory_bytes[0]) == (among.seconds[1], among.memory_bytes[1])
 
 
@@ -207,7 +208,7 @@ def test_the_bytes_of_a_training_are_within_a_tenth_of_what_a_process_grows_by(
     ranges = Ranges(10, 0.05, 0.05, 0.1, 0.02)
     choice = optimiser_of_configuration(configuration)
     grown = measure_process_growth(net, 32, ranges, optimiser=choice)
-    assert COSTS([configuration]).memory_bytes[0] == pytest.approx(grown, rel=0.1)
+    assert COSTS(columns_of([configuration])).memory_bytes[0] == pytest.approx(grown, rel=0.1)
 
 
 def test_costs_are_the_same_from_their_facts_and_those_of_other_formulas_are_refused() -> None:

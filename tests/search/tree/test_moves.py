@@ -13,7 +13,7 @@ from hypothesis.strategies import integers
 from fovnet.bench.conditional import MOST_STRIDES, StrideCosts, conditional_tree
 from fovnet.search.look.neighbour_rules import level_rules
 from fovnet.search.look.view import Neighbour, Polling
-from fovnet.search.tree.costs import EqualCosts, Fault, Priced
+from fovnet.search.tree.costs import Columns, EqualCosts, Fault, Priced
 from fovnet.search.tree.moves import Ground, draw_points, draw_prior, neighbours, vary
 from fovnet.search.tree.start import tree_with_start
 from fovnet.search.tree.streams import generator
@@ -156,13 +156,13 @@ class FallingSizes:
     facts: ClassVar[dict[str, Any]] = {"family": "falling"}
     reduced_copies = ({"size": 8}, {"size": 1})
 
-    def __call__(self, configurations: Any) -> Priced:
-        faults = [self.fault(configuration) for configuration in configurations]
+    def __call__(self, columns: Columns) -> Priced:
+        sizes_by_point = np.transpose([columns[key] for key in columns if key.endswith("size")])
+        faults = [self.fault(sizes[~np.isnan(sizes)]) for sizes in sizes_by_point]
         return Priced(faults, np.ones(len(faults)), np.ones(len(faults)))
 
     @staticmethod
-    def fault(configuration: Any) -> Fault | None:
-        sizes = [value for key, value in configuration.items() if key.endswith("size")]
+    def fault(sizes: np.ndarray) -> Fault | None:
         for layer, (before, size) in enumerate(pairwise([9, *sizes]), start=1):
             if size > 2 and size >= before:
                 return Fault("too large", "their sizes", f"dense.{layer}")
@@ -193,9 +193,10 @@ def test_where_no_draw_fits_the_copy_to_blame_is_drawn_again() -> None:
 
 
 def test_strides_of_drawn_points_are_within_their_limit_although_most_are_not() -> None:
-    is_valid = [fault is None for fault in COSTS(TREE.configurations(prior(2000))).faults]
+    is_valid = [fault is None for fault in COSTS(TREE.columns(prior(2000))).faults]
     assert 0.3 < np.mean(is_valid) < 0.8
-    for configuration in TREE.configurations(draw_points(Ground(TREE, COSTS), rng(), 200).points):
+    for point in draw_points(Ground(TREE, COSTS), rng(), 200).points:
+        configuration = TREE.configuration(point)
         strides = [value for key, value in configuration.items() if key.endswith(".s")]
         assert np.prod(strides) <= MOST_STRIDES
 

@@ -29,7 +29,7 @@ from fovnet.search.methods import METHODS
 from fovnet.search.run import run_search
 from fovnet.search.search import propose_slot
 from fovnet.search.spend.schedule import FULL, Schedule
-from fovnet.search.tree.costs import EqualCosts, Fault, Priced
+from fovnet.search.tree.costs import Columns, EqualCosts, Fault, Priced
 from fovnet.search.tree.start import tree_with_start
 from fovnet.search.tree.tree import Tree, written_form
 from fovnet.search.tree_search import TreeSearch
@@ -55,10 +55,8 @@ OUTCOMES = one_of(
 class LayerSeconds(StrideCosts):
     """A second, and two for each layer: trainings that overtake one another."""
 
-    def __call__(self, configurations: Any, /) -> Priced:
-        priced = super().__call__(configurations)
-        seconds = np.array([1.0 + 2.0 * entry["layers"] for entry in configurations])
-        return priced._replace(seconds=seconds)
+    def __call__(self, columns: Columns, /) -> Priced:
+        return super().__call__(columns)._replace(seconds=1.0 + 2.0 * columns["layers"])
 
 
 def layer_seconds_of(facts: Any) -> LayerSeconds:
@@ -334,16 +332,13 @@ class FewWeights(EqualCosts):
 
     most = 3
 
-    def __call__(self, configurations: Any, /) -> Priced:
-        priced = super().__call__(configurations)
-        faults = []
-        for configuration in configurations:
-            size = sum(value for key, value in configuration.items() if key.endswith("size"))
-            fault = None
-            if size > self.most:
-                fault = Fault(f"weights {size}, at most {self.most}", "weights")
-            faults.append(fault)
-        return priced._replace(faults=faults)
+    def __call__(self, columns: Columns, /) -> Priced:
+        sizes = np.nansum([columns[key] for key in columns if key.endswith("size")], axis=0)
+        faults = [
+            Fault(f"weights {size:g}, at most {self.most}", "weights") if size > self.most else None
+            for size in np.broadcast_to(sizes, len(columns["parts"]))
+        ]
+        return super().__call__(columns)._replace(faults=faults)
 
 
 class NoWeights(FewWeights):
