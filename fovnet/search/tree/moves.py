@@ -9,6 +9,7 @@ All are free: they can be trained, and were not begun before.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -172,7 +173,7 @@ def neighbours(ground: Ground, point: Floats, rules: LevelRules = NO_RULES) -> F
         values = variable.values
         if variable.is_repeat and isinstance(values, Range):
             if point[number] < values.high:
-                candidates.append(_with_copy_added(ground, point, number))
+                candidates.append(_with_copy_added(tree, ground.costs, point.tobytes(), number))
             if point[number] > values.low:
                 candidates.append(_changed(point, number, point[number] - 1.0))
     for number, variable in enumerate(tree.variables):
@@ -220,10 +221,11 @@ def _changed(point: Floats, number: int, value: float) -> Floats:
     return changed_point
 
 
-def _with_copy_added(ground: Ground, point: Floats, header: int) -> Floats:
+@lru_cache(maxsize=256)
+def _with_copy_added(tree: Tree, costs: Costs, point_bytes: bytes, header: int) -> Floats:
     """The point with a copy more, like the outermost one if there is any; if it does not fit so,
-    reduced as the costs say, the first that fits."""
-    tree = ground.tree
+    reduced as the costs say, the first that fits.  The best points are asked again at each slot."""
+    point = np.frombuffer(point_bytes)
     added = _changed(point, header, point[header] + 1.0)
     prefix = tree.variables[header].key
     new_copy = f"{prefix}.{int(point[header]) + 1}"
@@ -239,7 +241,7 @@ def _with_copy_added(ground: Ground, point: Floats, header: int) -> Floats:
                 outer_number = outermost_by_path[variable.path.removeprefix(new_copy)]
                 added[number] = point[outer_number]
     versions = [added]
-    for reduction in ground.costs.reduced_copies:
+    for reduction in costs.reduced_copies:
         reduced = added.copy()
         for number, variable in enumerate(tree.variables):
             name = variable.path.removeprefix(f"{new_copy}.")
@@ -247,11 +249,8 @@ def _with_copy_added(ground: Ground, point: Floats, header: int) -> Floats:
                 reduced[number] = float(reduction[name])
         versions.append(reduced)
     canonical = tree.canonical(np.stack(versions))
-    fitting = [
-        version
-        for version, fault in zip(canonical, ground.price(canonical).faults, strict=True)
-        if fault is None
-    ]
+    faults = Ground(tree, costs).price(canonical).faults
+    fitting = [version for version, fault in zip(canonical, faults, strict=True) if fault is None]
     return np.asarray([*fitting, canonical[0]][0])
 
 
