@@ -157,7 +157,7 @@ class MapSides(NamedTuple):
     @property
     def fits(self) -> Mask:
         """(M,) whether all fits."""
-        return self.misfit == 0
+        return np.asarray(self.misfit == 0)
 
 
 def measure_map_sides(points: LayeredColumns) -> MapSides:

@@ -67,6 +67,8 @@ class Costs(Protocol):
 
     def __call__(self, columns: Columns, /) -> Priced: ...
 
+    def __hash__(self) -> int: ...
+
 
 CostsOf = Callable[[Mapping[str, Any]], Costs]
 """The costs from their facts.  Raises SearchError for another version of the formulas."""

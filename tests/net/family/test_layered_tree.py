@@ -21,6 +21,7 @@ from fovnet.net.family.layered_configuration import (
 )
 from fovnet.net.family.layered_tree import refuse_foreign_tree
 from fovnet.net.recipe import Ranges
+from fovnet.search.tree.costs import columns_of
 from fovnet.search.tree.start import tree_with_start
 from fovnet.search.tree.tree import Tree
 
@@ -86,7 +87,7 @@ def test_hypernomads_starts_are_points_that_are_built_and_trained(
     net = layered_of_configuration(configuration, classes=10, side=32, inputs=("slice",))
     speed = DeviceSpeed(50.0, 10.0, 20.0)
     costs = LayeredCosts(10, 32, ("slice",), Work(8, 8, 1), speed, Limits(1e12, None))
-    assert costs([configuration]).faults == [None]
+    assert costs(columns_of([configuration])).faults == [None]
     assert costs.predict([configuration]).weight_count == [net.weight_count]
     bench = ProbeBench(torch.device("cpu"), Ranges(0, 0, 0, 0, 0), classes=10, slices=8, side=32)
     timers = bench.make_timers(net, 4, optimiser_of_configuration(configuration))

@@ -211,7 +211,7 @@ def path(
     points = TREE.start_point[None]
     for _ in range(slots):
         seen = points[: len(points) - workers + 1]
-        losses = [plain_loss(configuration) for configuration in TREE.configurations(seen)]
+        losses = [plain_loss(TREE.configuration(point)) for point in seen]
         view = view_of(
             points, [completed(score_of(loss)) for loss in losses], polling=polling, initial=5
         )
@@ -357,7 +357,7 @@ def test_rules_for_what_the_tree_does_not_have_are_refused(rule: Neighbour, sent
 
 def test_every_second_slot_is_a_global_search_and_fixed_categories_keep_the_structure() -> None:
     points = drawn(3, 12)
-    scores = [completed(loss) for loss in map(plain_loss, TREE.configurations(points))]
+    scores = [completed(loss) for loss in map(plain_loss, map(TREE.configuration, points))]
     best = int(np.argmin([outcome.score for outcome in scores]))
     for categories in ("free", "fixed"):
         polling = Polling(categories=categories)

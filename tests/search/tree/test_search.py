@@ -29,7 +29,7 @@ from fovnet.search.methods import METHODS
 from fovnet.search.run import run_search
 from fovnet.search.search import propose_slot
 from fovnet.search.spend.schedule import FULL, Schedule
-from fovnet.search.tree.costs import Columns, EqualCosts, Fault, Priced
+from fovnet.search.tree.costs import Columns, EqualCosts, Fault, Priced, columns_of
 from fovnet.search.tree.start import tree_with_start
 from fovnet.search.tree.tree import Tree, written_form
 from fovnet.search.tree_search import TreeSearch
@@ -122,7 +122,8 @@ def test_no_point_comes_twice_and_rows_count_those_begun(
     assert len(set(texts)) == 16
     assert [proposal.row for proposal in proposals] == list(range(16))
     assert all(
-        fault is None for fault in StrideCosts()([p.configuration for p in proposals]).faults
+        fault is None
+        for fault in StrideCosts()(columns_of([p.configuration for p in proposals])).faults
     )
     assert proposals[0].configuration == FUNCTION.tree.configuration(FUNCTION.tree.start_point)
 

@@ -98,7 +98,7 @@ def test_points_that_do_not_fit_and_pending_ones_are_not_good() -> None:
     assert {p.tobytes() for p in drawing.good_points} == {
         points[row].tobytes() for row in np.argsort(losses)[:2]
     }
-    faults = StrideCosts()(tree.configurations(drawing.other_points)).faults
+    faults = StrideCosts()(tree.columns(drawing.other_points)).faults
     fault_count = sum(fault is not None for fault in faults)
     assert 0 < fault_count < 45 and all(faults[:fault_count])
     assert drawing.other_points[-5:].tobytes() == points[40:].tobytes()
