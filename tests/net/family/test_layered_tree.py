@@ -88,7 +88,7 @@ def test_hypernomads_starts_are_points_that_are_built_and_trained(
     speed = DeviceSpeed(50.0, 10.0, 20.0)
     costs = LayeredCosts(10, 32, ("slice",), Work(8, 8, 1), speed, Limits(1e12, None))
     assert costs(columns_of([configuration])).faults == [None]
-    assert costs.predict([configuration]).weight_count == [net.weight_count]
+    assert costs.predict(columns_of([configuration])).weight_count == [net.weight_count]
     bench = ProbeBench(torch.device("cpu"), Ranges(0, 0, 0, 0, 0), classes=10, slices=8, side=32)
     timers = bench.make_timers(net, 4, optimiser_of_configuration(configuration))
     assert timers.seconds_of_steps(1) > 0
