@@ -57,7 +57,7 @@ def search_by_hyperopt(problem: TreeProblem, seed: int, trials: int, train: Trai
     for _ in range(MOST_PROPOSALS * trials):
         configuration = tree.configuration(point)
         loss: float | None = None
-        if problem.costs([configuration]).faults[0] is None:
+        if problem.costs(tree.columns(point[None])).faults[0] is None:
             loss = train(configuration)
             training_count += 1
         if training_count == trials:
@@ -161,7 +161,7 @@ def search_by_nomad(problem: TreeProblem, seed: int, trials: int, train: Train) 
         key = point.tobytes()
         if key not in loss_by_point:
             configuration = tree.configuration(point)
-            has_fault = problem.costs([configuration]).faults[0] is not None
+            has_fault = problem.costs(tree.columns(point[None])).faults[0] is not None
             if has_fault or len(loss_by_point) == trials:
                 return 0
             loss = train(configuration)

@@ -117,9 +117,9 @@ def test_hyperopt_draws_from_the_tree_s_own_prior(tmp_path: Path) -> None:
         search_by_hyperopt(problem, seed, 10, trained.append)
     assert {configuration["layers"] for configuration in trained} == set(range(7))
     assert {configuration["way"] for configuration in trained} == set("pqrs")
-    assert all(fault is None for fault in problem.costs(trained).faults)
     points = points_of(problem.tree, trained)
-    assert problem.tree.configurations(points) == trained
+    assert all(fault is None for fault in problem.costs(problem.tree.columns(points)).faults)
+    assert [problem.tree.configuration(point) for point in points] == trained
 
 
 def test_runs_are_kept_and_only_the_others_are_made(tmp_path: Path) -> None:

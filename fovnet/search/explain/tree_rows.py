@@ -42,4 +42,4 @@ def rows_of_search(search: AnySearch, trials: Sequence[Trial]) -> Rows:
     assert isinstance(search, TreeSearch)  # there are no others
     configurations = [trial.proposal.configuration for trial in latest_trials(trials)]
     points = points_of(search.tree, configurations)
-    return Rows(search.costs(configurations).seconds, encode(search.tree, points))
+    return Rows(search.costs(search.tree.columns(points)).seconds, encode(search.tree, points))
