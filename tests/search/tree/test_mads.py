@@ -26,7 +26,7 @@ from fovnet.search.look.tree_mads import (
 )
 from fovnet.search.look.tree_view import TreeView
 from fovnet.search.look.view import Neighbour, Polling
-from fovnet.search.tree.costs import Costs, EqualCosts, Priced
+from fovnet.search.tree.costs import Columns, Costs, EqualCosts, Priced
 from fovnet.search.tree.moves import Ground, count_neighbours, draw_points, neighbours
 from fovnet.search.tree.start import tree_with_start
 from fovnet.search.tree.tree import Tree
@@ -269,10 +269,8 @@ def test_after_a_success_the_search_goes_as_far_again() -> None:
 class MemoryOfLayers(EqualCosts):
     """A gigabyte for each layer."""
 
-    def __call__(self, configurations: Any, /) -> Priced:
-        priced = super().__call__(configurations)
-        layers = [1e9 * (1.0 + configuration["layers"]) for configuration in configurations]
-        return priced._replace(memory_bytes=np.array(layers))
+    def __call__(self, columns: Columns, /) -> Priced:
+        return super().__call__(columns)._replace(memory_bytes=1e9 * (1.0 + columns["layers"]))
 
 
 def test_the_learned_memory_limit_keeps_polls_below_it() -> None:
