@@ -51,7 +51,7 @@ def cost(
     settings = read_settings(config)
     if settings.search.has_tree:
         _refuse_table_of_tree(out_file)
-        _show_tree_prices(price_tree(settings))
+        _show_tree_prices(price_tree(settings), settings.search.trials, settings.search.workers)
         return
     prices = price_search(settings)
     if out_file is not None:
@@ -62,10 +62,7 @@ def cost(
     _show_start(prices, settings)
     trials = settings.search.trials
     workers = settings.search.workers
-    out.print(
-        f"{trials} trials, {workers} at a time: about {duration(predict_search_seconds(prices, trials, workers))}, "
-        "if they are a fair sample of those that fit."
-    )
+    _show_search_time(trials, workers, predict_search_seconds(prices, trials, workers))
     if out_file is not None:
         out.print(f"{out_file}")
 
@@ -78,7 +75,15 @@ def _refuse_table_of_tree(out_file: Path | None) -> None:
         )
 
 
-def _show_tree_prices(prices: TreePrices) -> None:
+def _show_search_time(trials: int, workers: int, seconds: float) -> None:
+    """Prints how long a search takes."""
+    out.print(
+        f"{trials} trials, {workers} at a time: about {duration(seconds)}, if they are a fair sample of those "
+        "that fit."
+    )
+
+
+def _show_tree_prices(prices: TreePrices, trials: int, workers: int) -> None:
     """Prints what the start of a tree costs, how many points of a sample fit, and what those cost."""
     verdict = ""
     if prices.start_fault is not None:
@@ -88,13 +93,16 @@ def _show_tree_prices(prices: TreePrices) -> None:
         f"The start: {cost.weight_count:,.0f} weights, {cost.forward_flop / 2e6:,.3g} million multiply-adds per "
         f"slice, {prices.start_memory / 1e6:,.0f} MB, {duration(prices.start_seconds)}{verdict}."
     )
-    refused = "".join(
-        f", {count / prices.sample_count:.2f} do not for {reason}"
-        for reason, count in prices.count_by_reason.items()
+    refusals = ", ".join(
+        f"{count:,} for {reason}" for reason, count in prices.count_by_reason.items()
     )
-    out.print(f"{prices.fitting_share:.2f} of {prices.sample_count:,} draws fit{refused}.")
+    refusals_clause = ""
+    if refusals:
+        refusals_clause = f"; the others do not: {refusals}"
+    out.print(f"{len(prices.seconds):,} of {prices.sample_count:,} draws fit{refusals_clause}.")
     if len(prices.seconds):
         _show_quantiles(prices.quantiles)
+        _show_search_time(trials, workers, float(prices.seconds.mean()) * trials / workers)
 
 
 def _show_limits(prices: Prices, settings: Settings) -> None:

@@ -163,6 +163,18 @@ def test_slots_as_jobs_and_in_one_process_train_the_same_networks(run_config: Pa
     assert [trial.score for trial in as_jobs] == [trial.score for trial in in_one]
 
 
+def test_the_cost_of_a_tree_is_that_of_its_start_and_of_a_sample() -> None:
+    """And with them the time of a search; there is no table of rows."""
+    told = run_verb("cost", "--config", LAYERS)
+    assert told.startswith("The start: 337,935 weights, 3.24 million multiply-adds per slice, ")
+    assert " of 10,000 draws fit; the others do not: " in told
+    assert "40 trials, 2 at a time: about " in told
+    refused = CliRunner().invoke(app, ["cost", "--config", str(LAYERS), "--out", "a.tsv"])
+    assert str(refused.exception) == (
+        "--out a.tsv: a tree has no table of rows to write; leave it out [cost-tree]"
+    )
+
+
 @pytest.mark.slow
 def test_a_run_goes_from_slices_to_a_report_and_answers(run_config: Path) -> None:
     """Every act takes networks of layers; the report draws those of the ensemble."""
