@@ -124,7 +124,8 @@ class StrideCosts:
         product = np.ones(count)
         for layer in range(1, int(columns["layers"].max()) + 1):
             fitted = product <= MOST_STRIDES
-            product = product * np.nan_to_num(columns[f"layers.{layer}.s"], nan=1.0)
+            strides = columns[f"layers.{layer}.s"]
+            product = np.where(np.isnan(strides), product, product * strides)
             for point in np.flatnonzero(fitted & (product > MOST_STRIDES)).tolist():
                 sentence = (
                     f"layers.{layer}.s: strides of {product[point]:g}, at most {MOST_STRIDES}"

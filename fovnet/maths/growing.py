@@ -24,6 +24,7 @@ factor; R&W eqs 2.25 and 2.26.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,13 @@ DRAW_CHUNK_ROWS = 256
 the process as unused memory."""
 
 
+class FactorBlock(NamedTuple):
+    """The rows of L (k, ...) of a block of observations: left of the diagonal, and on it."""
+
+    left: Floats
+    diagonal: Floats
+
+
 @dataclass
 class Growing:
     """The process with one theta over one space, and the rows of L and V computed so far.
@@ -60,6 +68,7 @@ class Growing:
                     the others are only observed
     rows            (n,) the evaluated rows whose part of L and V is computed
     factor_strips   L, by STRIP_ROWS rows
+    factor_blocks   the same, by blocks of observations: another cube's V begins with them
     V               (capacity, M), its first n rows are computed
     squared_sums    (M,) Σ V² over the first n rows
     """
@@ -72,6 +81,7 @@ class Growing:
     returned_count: int | None = None
     rows: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     factor_strips: list[Floats] = field(default_factory=list)
+    factor_blocks: list[FactorBlock] = field(default_factory=list)
     V: Floats = field(init=False)
     squared_sums: Floats = field(init=False)
 
@@ -157,13 +167,15 @@ class Growing:
             if block_end == former_end <= shared_count
         ]
         if len(reusable_ends) < len(former_ends):
+            del self.factor_blocks[len(reusable_ends) :]
             self.rows = self.rows[: max(reusable_ends, default=0)]
             self.squared_sums = np.zeros(len(self.squared_sums))
             for block_begin, block_end in zip([0, *reusable_ends], reusable_ends, strict=False):
                 self._add_to_squared_sums(block_begin, block_end)
         for block_end in block_ends[len(reusable_ends) :]:
             block_begin = len(self.rows)
-            self._append_rows(rows[block_begin:block_end])
+            block = self._append_rows(rows[block_begin:block_end])
+            self.factor_blocks.append(block)
             self.rows = rows[:block_end]
             self._add_to_squared_sums(block_begin, block_end)
 
@@ -180,13 +192,29 @@ class Growing:
             block_ends.append(settled_count)
         return [*block_ends, *range(settled_count + 1, row_count + 1)]
 
-    def _append_rows(self, new_rows: Integers) -> None:
+    def with_cube(self, unit_cube: Floats) -> Growing:
+        """The process over another cube (M, D), all of which is returned.  L is not computed again if
+        the observed points are the same there."""
+        other = Growing(unit_cube, self.scales, self.theta, self.kernel, self.settled_count)
+        is_same = self.rows.max(initial=0) < len(unit_cube) and np.array_equal(
+            unit_cube[self.rows], self.unit_cube[self.rows]
+        )
+        if not is_same:
+            return other
+        other.factor_strips = [strip.copy() for strip in self.factor_strips]
+        for block in self.factor_blocks:
+            block_end = len(other.rows) + len(block.diagonal)
+            other._append_columns(self.rows[len(other.rows) : block_end], block)
+            other.rows = self.rows[:block_end]
+            other._add_to_squared_sums(block_end - len(block.diagonal), block_end)
+        other.factor_blocks = list(self.factor_blocks)
+        return other
+
+    def _append_rows(self, new_rows: Integers) -> FactorBlock:
         """Compute rows of L and V for k more rows of the space after the kept ones; the caller
         marks them as kept."""
         kept_count = len(self.rows)
         new_count = len(new_rows)
-        if kept_count + new_count > len(self.V):
-            self._reserve_rows(2 * (kept_count + new_count))
         left_block = np.zeros((new_count, kept_count))
         if kept_count:
             left_block = self._solve_forward(self.prior_covariance(new_rows, self.rows).T).T
@@ -206,15 +234,25 @@ class Growing:
             self.factor_strips[strip_index][row_in_strip, : row_index + 1] = factor_row[
                 : row_index + 1
             ]
+        block = FactorBlock(left_block, diagonal_block)
+        self._append_columns(new_rows, block)
+        return block
+
+    def _append_columns(self, new_rows: Integers, block: FactorBlock) -> None:
+        """Compute the rows of V of a block of observations."""
+        kept_count = len(self.rows)
+        new_count = len(new_rows)
+        if kept_count + new_count > len(self.V):
+            self._reserve_rows(2 * (kept_count + new_count))
         # temporary arrays fit the cache
         for first_column in range(0, len(self.squared_sums), CHUNK):
             chunk_columns = slice(first_column, min(first_column + CHUNK, len(self.squared_sums)))
             right_side = (
                 self.prior_covariance(new_rows, chunk_columns)
-                - left_block @ self.V[:kept_count, chunk_columns]
+                - block.left @ self.V[:kept_count, chunk_columns]
             )
             self.V[kept_count : kept_count + new_count, chunk_columns] = solve_triangular(
-                diagonal_block, right_side, lower=True, overwrite_b=True, check_finite=False
+                block.diagonal, right_side, lower=True, overwrite_b=True, check_finite=False
             )
 
     def _solve_forward(self, right_side: Floats) -> Floats:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,24 +152,39 @@ def add_rung_axis(space: Space, rung_count: int) -> Space:
     )
 
 
-_PROCESSES_BY_KEY: dict[tuple[Space, bytes, str, int, int], tuple[Growing, ...]] = {}
-"""The last processes used.  With 1,000 trials of 34,300 rows a process takes 284 MB, so they are
-deleted before new ones are made."""
+class _LastProcesses(NamedTuple):
+    """The processes (S,) used last, and their space; what `_cached_processes` was asked besides."""
+
+    space: Space
+    key: tuple[bytes, str, int, bool]
+    processes: tuple[Growing, ...]
+
+
+_LAST_PROCESSES: list[_LastProcesses] = []
+"""At most one.  With 1,000 trials of 34,300 rows a process takes 284 MB, so they are deleted before new
+ones are made."""
 
 
 def _cached_processes(
     space: Space, thetas: Floats, kernel: str, settled_count: int, row_count: int
 ) -> tuple[Growing, ...]:
-    """The processes (S,) of all thetas (S, p + 2); those of the last call again if it was the same.
+    """The processes (S,) of all thetas (S, p + 2); those of the last call again if it was the same, or
+    what they know of the observed points if it was of another table of the same tree.
     `settled_count` and `row_count` are those of `Growing`."""
-    cache_key = (space, thetas.tobytes(), kernel, settled_count, row_count)
-    if cache_key not in _PROCESSES_BY_KEY:
-        _PROCESSES_BY_KEY.clear()
-        _PROCESSES_BY_KEY[cache_key] = tuple(
+    key = (thetas.tobytes(), kernel, settled_count, row_count == len(space))
+    last = _LAST_PROCESSES.pop() if _LAST_PROCESSES else None
+    if last and last.space is space and last.key == key:
+        processes = last.processes
+    elif last and last.space.scales is space.scales and last.key == key:
+        processes = tuple(process.with_cube(space.unit_cube) for process in last.processes)
+    else:
+        del last
+        processes = tuple(
             Growing(space.unit_cube, space.scales, theta, KERNELS[kernel], settled_count, row_count)
             for theta in thetas
         )
-    return _PROCESSES_BY_KEY[cache_key]
+    _LAST_PROCESSES.append(_LastProcesses(space, key, processes))
+    return processes
 
 
 def choose_by_expected_improvement(view: View) -> Choice:
