@@ -23,12 +23,14 @@ factor; R&W eqs 2.25 and 2.26.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg.lapack import dtrtrs
 from scipy.spatial.distance import cdist
 
 from fovnet.maths.kernels import Kernel, draw_frequencies, matern52
@@ -202,11 +204,21 @@ class Growing:
         if not is_same:
             return other
         other.factor_strips = [strip.copy() for strip in self.factor_strips]
+        if len(self.rows) > len(other.V):
+            other._reserve_rows(len(self.V))
+        for chunk_columns in other._column_chunks():
+            covariance = other.prior_covariance(self.rows, chunk_columns)
+            block_begin = 0
+            for block in self.factor_blocks:
+                block_end = block_begin + len(block.diagonal)
+                other._solve_columns(block, covariance[block_begin:block_end], chunk_columns)
+                block_begin = block_end
+        block_begin = 0
         for block in self.factor_blocks:
-            block_end = len(other.rows) + len(block.diagonal)
-            other._append_columns(self.rows[len(other.rows) : block_end], block)
-            other.rows = self.rows[:block_end]
-            other._add_to_squared_sums(block_end - len(block.diagonal), block_end)
+            block_end = block_begin + len(block.diagonal)
+            other._add_to_squared_sums(block_begin, block_end)
+            block_begin = block_end
+        other.rows = self.rows
         other.factor_blocks = list(self.factor_blocks)
         return other
 
@@ -215,6 +227,8 @@ class Growing:
         marks them as kept."""
         kept_count = len(self.rows)
         new_count = len(new_rows)
+        if kept_count + new_count > len(self.V):
+            self._reserve_rows(2 * (kept_count + new_count))
         left_block = np.zeros((new_count, kept_count))
         if kept_count:
             left_block = self._solve_forward(self.prior_covariance(new_rows, self.rows).T).T
@@ -235,25 +249,23 @@ class Growing:
                 : row_index + 1
             ]
         block = FactorBlock(left_block, diagonal_block)
-        self._append_columns(new_rows, block)
+        for chunk_columns in self._column_chunks():
+            covariance = self.prior_covariance(new_rows, chunk_columns)
+            self._solve_columns(block, covariance, chunk_columns)
         return block
 
-    def _append_columns(self, new_rows: Integers, block: FactorBlock) -> None:
-        """Compute the rows of V of a block of observations."""
-        kept_count = len(self.rows)
-        new_count = len(new_rows)
-        if kept_count + new_count > len(self.V):
-            self._reserve_rows(2 * (kept_count + new_count))
-        # temporary arrays fit the cache
+    def _column_chunks(self) -> Iterator[slice]:
+        """All columns of V, by chunks of which temporary arrays fit the cache."""
         for first_column in range(0, len(self.squared_sums), CHUNK):
-            chunk_columns = slice(first_column, min(first_column + CHUNK, len(self.squared_sums)))
-            right_side = (
-                self.prior_covariance(new_rows, chunk_columns)
-                - block.left @ self.V[:kept_count, chunk_columns]
-            )
-            self.V[kept_count : kept_count + new_count, chunk_columns] = solve_triangular(
-                block.diagonal, right_side, lower=True, overwrite_b=True, check_finite=False
-            )
+            yield slice(first_column, min(first_column + CHUNK, len(self.squared_sums)))
+
+    def _solve_columns(self, block: FactorBlock, covariance: Floats, columns: slice) -> None:
+        """Compute these columns of a block's rows of V, given the covariance (k, columns)."""
+        new_count, kept_count = block.left.shape
+        right_side = covariance - block.left @ self.V[:kept_count, columns]
+        self.V[kept_count : kept_count + new_count, columns], _ = dtrtrs(
+            block.diagonal, right_side, lower=1, overwrite_b=1
+        )
 
     def _solve_forward(self, right_side: Floats) -> Floats:
         """L⁻¹ B (n, k) for a right side B (n, k), strip by strip."""

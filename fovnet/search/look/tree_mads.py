@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,7 @@ from fovnet.search.look.pool import view_of_points
 from fovnet.search.look.tree_uniform import draw_in_tree
 from fovnet.search.look.tree_view import TreeChoice, TreeView
 from fovnet.search.tree.encoding import encode
-from fovnet.search.tree.moves import count_neighbours, is_movable, moved_numbers, neighbours
+from fovnet.search.tree.moves import count_neighbours, movable_numbers, moved_numbers, neighbours
 from fovnet.search.tree.streams import generator
 from fovnet.search.tree.tree import Tree
 
@@ -127,15 +126,9 @@ def structures_of(tree: Tree, points: Floats) -> list[bytes]:
     return [numbers.tobytes() for numbers in points[:, is_structural]]
 
 
-@lru_cache(maxsize=8)
-def _movable_numbers(tree: Tree) -> Integers:
-    """The places in a point of the variables that a poll moves."""
-    return np.flatnonzero([is_movable(variable) for variable in tree.variables])
-
-
 def active_numbers(tree: Tree, point: Floats) -> Integers:
     """(n,) the places of the numbers that a poll of a point (d,) moves."""
-    movable = _movable_numbers(tree)
+    movable = movable_numbers(tree)
     return np.asarray(movable[~np.isnan(point[movable])])
 
 

@@ -167,13 +167,25 @@ def neighbours(ground: Ground, point: Floats, rules: LevelRules = NO_RULES) -> F
     then every other branch or level of each active category, but for the rules.  What becomes active
     otherwise has its start values.
     """
-    tree = ground.tree
+    if rules:
+        return ground.free_points(_neighbours_by_rules(ground.tree, ground.costs, point, rules))
+    return ground.free_points(_all_neighbours(ground.tree, ground.costs, point.tobytes()))
+
+
+@lru_cache(maxsize=256)
+def _all_neighbours(tree: Tree, costs: Costs, point_bytes: bytes) -> Floats:
+    """The neighbours without rules: those of the best points are wanted at each slot."""
+    return _neighbours_by_rules(tree, costs, np.frombuffer(point_bytes), NO_RULES)
+
+
+def _neighbours_by_rules(tree: Tree, costs: Costs, point: Floats, rules: LevelRules) -> Floats:
+    """The neighbours (m, d), free or not."""
     candidates: list[Floats] = []
     for number, variable in enumerate(tree.variables):
         values = variable.values
         if variable.is_repeat and isinstance(values, Range):
             if point[number] < values.high:
-                candidates.append(_with_copy_added(tree, ground.costs, point.tobytes(), number))
+                candidates.append(_with_copy_added(tree, costs, point, number))
             if point[number] > values.low:
                 candidates.append(_changed(point, number, point[number] - 1.0))
     for number, variable in enumerate(tree.variables):
@@ -185,7 +197,7 @@ def neighbours(ground: Ground, point: Floats, rules: LevelRules = NO_RULES) -> F
             candidates.append(changed_point)
     if not candidates:
         return np.empty((0, len(tree)))
-    return ground.free_points(tree.canonical(np.stack(candidates)))
+    return tree.canonical(np.stack(candidates))
 
 
 def count_neighbours(tree: Tree, point: Floats, rules: LevelRules = NO_RULES) -> int:
@@ -221,11 +233,9 @@ def _changed(point: Floats, number: int, value: float) -> Floats:
     return changed_point
 
 
-@lru_cache(maxsize=256)
-def _with_copy_added(tree: Tree, costs: Costs, point_bytes: bytes, header: int) -> Floats:
+def _with_copy_added(tree: Tree, costs: Costs, point: Floats, header: int) -> Floats:
     """The point with a copy more, like the outermost one if there is any; if it does not fit so,
-    reduced as the costs say, the first that fits.  The best points are asked again at each slot."""
-    point = np.frombuffer(point_bytes)
+    reduced as the costs say, the first that fits."""
     added = _changed(point, header, point[header] + 1.0)
     prefix = tree.variables[header].key
     new_copy = f"{prefix}.{int(point[header]) + 1}"
@@ -248,6 +258,8 @@ def _with_copy_added(tree: Tree, costs: Costs, point_bytes: bytes, header: int) 
             if variable.copy == new_copy and name in reduction:
                 reduced[number] = float(reduction[name])
         versions.append(reduced)
+    if len(versions) == 1:
+        return added
     canonical = tree.canonical(np.stack(versions))
     faults = Ground(tree, costs).price(canonical).faults
     fitting = [version for version, fault in zip(canonical, faults, strict=True) if fault is None]
@@ -263,9 +275,9 @@ STEP_DEVIATIONS = (0.2, 0.05)
 def vary(tree: Tree, rng: np.random.Generator, centres: Floats, count: int) -> Floats:
     """(c · count, d) canonical points around centres (c, d), those of a centre together, free or not:
     some numbers moved by a normal step in place, whole ones by at least one."""
-    numbers = [number for number, variable in enumerate(tree.variables) if is_movable(variable)]
+    numbers = movable_numbers(tree)
     varied = np.repeat(centres, count, axis=0)
-    if not numbers or not len(varied):
+    if not len(numbers) or not len(varied):
         return varied
     is_active = ~np.isnan(varied[:, numbers])
     chance = MOVED_NUMBERS / np.maximum(is_active.sum(axis=1), 1)
@@ -279,14 +291,21 @@ def vary(tree: Tree, rng: np.random.Generator, centres: Floats, count: int) -> F
     steps[:, numbers] = np.where(is_moved & is_active, normal_steps, np.nan)
     for _, alike in tree.numbers_by_values:
         rows, columns = np.nonzero(~np.isnan(steps[:, alike]))
-        cells = rows, alike[columns]
-        varied[cells] = moved_numbers(tree.variables[alike[0]], varied[cells], steps[cells])
-    return tree.canonical(varied)
+        if len(rows):
+            cells = rows, alike[columns]
+            varied[cells] = moved_numbers(tree.variables[alike[0]], varied[cells], steps[cells])
+    return varied
 
 
-def is_movable(variable: Variable) -> bool:
-    """Whether a variable is a number of which there are several, and no header."""
-    return not (variable.is_category or variable.is_repeat or variable.values.is_fixed)
+@lru_cache(maxsize=8)
+def movable_numbers(tree: Tree) -> NDArray[np.int64]:
+    """The variables that are numbers of which there are several, and no headers."""
+    return np.flatnonzero(
+        [
+            not (variable.is_category or variable.is_repeat or variable.values.is_fixed)
+            for variable in tree.variables
+        ]
+    )
 
 
 def moved_numbers(variable: Variable, numbers: Floats, steps: Floats) -> Floats:
@@ -296,5 +315,6 @@ def moved_numbers(variable: Variable, numbers: Floats, steps: Floats) -> Floats:
     places = np.clip(values.places(numbers) + steps, 0.0, 1.0)
     moved = values.round(values.at_places(places))
     if isinstance(values, Levels) or values.is_whole:
-        moved = np.where(moved == numbers, numbers + np.where(steps < 0.0, -1.0, 1.0), moved)
-    return values.round(moved)
+        one_away = numbers + np.where(steps < 0.0, -1.0, 1.0)
+        moved = values.round(np.where(moved == numbers, one_away, moved))
+    return moved
