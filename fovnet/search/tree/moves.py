@@ -31,7 +31,9 @@ MOST_DRY_DRAWS = 1000
 PATIENCE = 50
 """Draws in a row that do not fit, after which only the copy to blame is drawn again: of networks of
 13 convolutions none in 200,000 fits, and mostly for one layer."""
-MOST_REPAIRS = 200  # of a point
+MOST_REPAIRS = 200  # of a point, or a few more
+REPAIRS_AT_ONCE = 25
+"""Of a copy: among 64 convolutions one that fits is rarer than one in 25, and 25 cost as much as one."""
 FIRST_BATCH = 16
 LARGEST_BATCH = 1024
 
@@ -128,23 +130,26 @@ def _repair(
     often it was drawn."""
     repaired = point
     last_fault: Fault | None = fault
-    for repair_count in range(MOST_REPAIRS):
-        if last_fault is None or not last_fault.copy:
-            return repaired, last_fault, repair_count
-        drawn = draw_prior_of_copy(ground.tree, rng, last_fault.copy)
-        is_of_copy = ~np.isnan(drawn)
-        repaired = ground.tree.canonical(np.where(is_of_copy, drawn, repaired)[None])[0]
-        last_fault = ground.price(repaired[None]).faults[0]
-    return repaired, last_fault, MOST_REPAIRS
+    repair_count = 0
+    while last_fault is not None and last_fault.copy and repair_count < MOST_REPAIRS:
+        versions = draw_copy_again(ground.tree, rng, repaired, last_fault.copy)
+        faults = ground.price(versions).faults
+        blamed_copies = [version_fault and version_fault.copy for version_fault in faults]
+        is_better = [copy != last_fault.copy for copy in blamed_copies]
+        chosen = is_better.index(True) if any(is_better) else len(versions) - 1
+        repaired = versions[chosen]
+        last_fault = faults[chosen]
+        repair_count += chosen + 1
+    return repaired, last_fault, repair_count
 
 
-def draw_prior_of_copy(tree: Tree, rng: np.random.Generator, copy: str) -> Floats:
-    """(d,) new numbers for the variables of a copy, nan for all others."""
-    numbers = np.full(len(tree), np.nan)
+def draw_copy_again(tree: Tree, rng: np.random.Generator, point: Floats, copy: str) -> Floats:
+    """(REPAIRS_AT_ONCE, d) canonical versions of a point (d,), each with new numbers of a copy."""
+    versions = np.repeat(point[None], REPAIRS_AT_ONCE, axis=0)
     for number, variable in enumerate(tree.variables):
         if variable.copy == copy:
-            numbers[number] = variable.values.draw(rng.random(1))[0]
-    return numbers
+            versions[:, number] = variable.values.draw(rng.random(REPAIRS_AT_ONCE))
+    return tree.canonical(versions)
 
 
 class LevelRule(NamedTuple):
