@@ -73,7 +73,16 @@ differ."""
 PHANTOM_SETTINGS = {
     "subjects": 220,
     "volumes_per_subject": 2,
-    "without": ["organs high and low", "open walls", "true places"],
+    "without": [
+        "organs high and low",
+        "open walls",
+        "true places",
+        "raised arms",
+        "fields as measured",
+        "coils on the skin",
+        "arms beside the trunk",
+        "pure noise",
+    ],
 }
 SPLIT_FRACTIONS = (0.27, 0.72, 0.01)
 """As in `configs/adapt.yaml`, which says why."""

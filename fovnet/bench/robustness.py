@@ -26,14 +26,16 @@ from fovnet.bench.shares import PersonTally
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.statements import YES, Statement
 from fovnet.errors import CollectionError, FovnetError, VolumeError
-from fovnet.phantom.acquisition.field_kinds import choose_field_kinds
-from fovnet.phantom.acquisition.protocols import SITES, draw_plan
+from fovnet.phantom.acquisition.field_kinds import ScanRequest, choose_field_kinds
+from fovnet.phantom.acquisition.measured_fields import BLADDER_FIELD, draw_measured_plan
+from fovnet.phantom.acquisition.protocols import SITES, Plan, draw_plan
 from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.bodiless.kinds import HELD_OUT
+from fovnet.phantom.bodiless.noise import PURE_NOISE, make_noise_volume
 from fovnet.phantom.bodiless.scans import PLANES, make_thing_volume
 from fovnet.phantom.collection import acquire_volume
 from fovnet.phantom.oddities import ODDITIES, make_oddity
-from fovnet.phantom.person.traits import sample_person
+from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.regions import NONE, Vocabulary
 from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.collection.tables import read_collection
@@ -66,6 +68,7 @@ COUNTED_THINGS = (
     BORDERS_FOUND,
 )
 SEED_OF_STRANGERS = 1_000_003  # of people whom no collection holds; collections have small ones
+FIRST_OF_BOXES = 500_000  # number of the first person of whom a box about the bladder is made
 LARGEST_BORDER_ERROR_MM = 10.0  # a border this near is found
 MARGIN_MM = 30.0  # of picture on either side of a border that is sought
 LEAST_SHOWN_MM = 10.0  # of a region that must be in the picture for it to be missed
@@ -105,6 +108,25 @@ def simulate_stranger(seed: int, person_number: int) -> LabelledScan:
     site = SITES[int(generator.integers(len(SITES)))]
     (field_kind,) = choose_field_kinds(1, generator)
     plan = draw_plan(person, landmarks(person), field_kind, site, generator)
+    return _scan_person(f"person {person_number}", person, plan, generator)
+
+
+def simulate_bladder_box(seed: int, person_number: int) -> LabelledScan:
+    """A small box about the bladder of a simulated person of no collection, in which little else
+    shines."""
+    generator = np.random.default_rng([SEED_OF_STRANGERS + seed, person_number, 2])
+    person = sample_person((SEED_OF_STRANGERS + seed, FIRST_OF_BOXES + person_number))
+    marks = landmarks(person)
+    site = SITES[int(generator.integers(len(SITES)))]
+    request = ScanRequest(person, marks, 1, frozenset())
+    plan = draw_measured_plan(BLADDER_FIELD, site, request, generator)
+    return _scan_person(f"box {person_number}", person, plan, generator)
+
+
+def _scan_person(
+    subject: str, person: Person, plan: Plan, generator: np.random.Generator
+) -> LabelledScan:
+    """The volume of a person as planned, and what it shows."""
     volume, label_rows = acquire_volume(person, plan, generator)
     regions = []
     for label_row in label_rows:
@@ -116,7 +138,7 @@ def simulate_stranger(seed: int, person_number: int) -> LabelledScan:
             first = float(label_row["first_slice"])
             last = float(label_row["last_slice"])
         regions.append(RegionRow("", label_row["region"], first, last, in_mm))
-    return _scan_with_regions_in_mm(f"person {person_number}", volume, regions)
+    return _scan_with_regions_in_mm(subject, volume, regions)
 
 
 def read_scans(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], LabelledScan]]:
@@ -292,7 +314,8 @@ def measure_robustness(
 
     volumes         functions that make or read one volume each
     seed            of the changes, and of the volumes without a body
-    bodiless_count  of each kind without a body; NEVER_TRAINED counts those of kinds held out again
+    bodiless_count  of each kind without a body, and of boxes in which the bladder alone shines;
+                    NEVER_TRAINED counts those of kinds held out again
 
     An answer of which nothing is doubted is wrong if it misses a region of which LEAST_SHOWN_MM are
     in the picture, or names one that is not in it; a region decided, if it is not as that has it.
@@ -318,27 +341,33 @@ def measure_robustness(
             row_names = (kind, NEVER_TRAINED)
         scan_without_regions = LabelledScan(f"{kind} {volume_number}", volume, ())
         _tally_answer(tally, row_names, scan_without_regions, ensemble)
-    bodiless_kinds: tuple[str, ...] = ()
+    for box_number in range(bodiless_count):
+        scan = simulate_bladder_box(seed, box_number)
+        _tally_answer(tally, (BLADDER_FIELD,), scan, ensemble)
+    doubtful_kinds: tuple[str, ...] = ()
     if bodiless_count:
-        bodiless_kinds = (*ODDITIES, *HELD_OUT, NEVER_TRAINED)
+        doubtful_kinds = (*ODDITIES, PURE_NOISE, *HELD_OUT, NEVER_TRAINED, BLADDER_FIELD)
     return [
         {
             "change": change_name,
             **tally.share(f"{change_name}: {counted_name}"),
             "what": counted_name,
         }
-        for change_name in (*CHANGES, *bodiless_kinds)
+        for change_name in (*CHANGES, *doubtful_kinds)
         for counted_name in COUNTED_THINGS
     ]
 
 
 def simulate_bodiless(count: int, seed: int) -> Iterator[tuple[str, int, Volume]]:
-    """(kind, number, volume): `count` of every one of ODDITIES and of the kinds of things held
-    out."""
+    """(kind, number, volume): `count` of every one of ODDITIES, of PURE_NOISE and of the kinds of
+    things held out."""
     for kind_number, kind in enumerate(ODDITIES):
         for copy_number in range(count):
             generator = np.random.default_rng([seed, kind_number, copy_number])
             yield kind, copy_number, make_oddity(kind, generator)
+    for copy_number in range(count):
+        generator = np.random.default_rng([seed, len(ODDITIES), copy_number, 1])
+        yield PURE_NOISE, copy_number, make_noise_volume(generator)
     for kind_number, kind in enumerate(HELD_OUT):
         for copy_number in range(count):
             generator = np.random.default_rng([SEED_OF_STRANGERS + seed, kind_number, copy_number])

@@ -33,6 +33,7 @@ from fovnet.phantom.acquisition.protocols import (
 )
 from fovnet.phantom.anatomy.body import Landmarks, label_volume, landmarks
 from fovnet.phantom.bodiless.kinds import draw_kind
+from fovnet.phantom.bodiless.noise import PURE_NOISE, make_noise_volume
 from fovnet.phantom.bodiless.scans import PLANES, make_thing_volume
 from fovnet.phantom.features import parse_features_left_out
 from fovnet.phantom.finish.headers import apply_claimed_header, find_only_region, to_claimed_axes
@@ -274,7 +275,7 @@ def simulate_subject(
             plan_rng = np.random.default_rng([seed, number, 2, volume_number])
             plan = draw_plan(person, marks, field_kind, subject_site, plan_rng)
             plan = _vary_or_scan_alike(plan, person, marks, key, without, scanner)
-            paint_labels = partial(label_volume, without=without)
+            paint_labels = partial(label_volume, without=without, edge_bend=plan.edge_bend)
             make_volume = partial(_make_body_volume, person, plan, paint_labels)
             plan_columns = _plan_columns(person, plan)
         volume_rows.append(
@@ -322,7 +323,7 @@ def _vary_or_scan_alike(
 
 
 # raised when the same seeds give other volumes: those of an older release are then made again
-RECIPE_NUMBER = 17
+RECIPE_NUMBER = 18
 MadeVolume = tuple[Volume, NDArray[np.int64], list[Row]]
 MakeVolume = Callable[[np.random.Generator], MadeVolume]
 PaintLabels = Callable[[Person, Grid], LabelVolume]
@@ -379,6 +380,9 @@ def _make_body_volume(
 THING_SHARE = 2 / 3
 """Share of the volumes without a body that show a thing of `bodiless.kinds`."""
 
+NOISE_SHARE = 1 / 6
+"""Share of the volumes without a body that are pure noise, whatever they would show else."""
+
 
 def _plan_bodiless_volume(
     oddity_kind: str,
@@ -389,7 +393,9 @@ def _plan_bodiless_volume(
     without: frozenset[str],
 ) -> tuple[str, MakeVolume]:
     """The plane of a volume without a body, and the function (rng) that makes it: of a thing for
-    training, of one of the person's arms, or of that kind of ODDITIES."""
+    training, of one of the person's arms, of noise, or of that kind of ODDITIES."""
+    if PURE_NOISE not in without and np.random.default_rng([*key, 8]).random() < NOISE_SHARE:
+        return "axial", _make_noise_volume
     rng = np.random.default_rng([*key, 7])
     thing_kind = draw_kind(rng)
     plane = str(rng.choice(PLANES))
@@ -418,12 +424,22 @@ def _make_arm_volume(
     return volume, plan.stored_axes, _none_rows(volume)
 
 
+def _make_noise_volume(rng: np.random.Generator) -> MadeVolume:
+    """A volume of noise, stored along axes in any order."""
+    volume = _scale_grey_levels(make_noise_volume(rng))
+    return volume, draw_stored_axes(rng), _none_rows(volume)
+
+
 def _make_oddity_volume(oddity_kind: str, rng: np.random.Generator) -> MadeVolume:
-    """A volume of one of ODDITIES, with as many grey levels as bodies have, stored along RAS
-    axes."""
-    volume = make_oddity(oddity_kind, rng)
+    """A volume of one of ODDITIES, stored along RAS axes."""
+    volume = _scale_grey_levels(make_oddity(oddity_kind, rng))
+    return volume, RAS_AXES, _none_rows(volume)
+
+
+def _scale_grey_levels(volume: Volume) -> Volume:
+    """The volume with as many grey levels as bodies have."""
     gain = np.float32(GREY_LEVELS / np.percentile(volume.voxels, 99))
-    return replace(volume, voxels=volume.voxels * gain), RAS_AXES, _none_rows(volume)
+    return replace(volume, voxels=volume.voxels * gain)
 
 
 def _none_rows(volume: Volume) -> list[Row]:

@@ -13,7 +13,9 @@ from fovnet.phantom.scanner.contrasts import FreeContrast
 from fovnet.phantom.scanner.scan import Coil
 from fovnet.phantom.scanner.sequence import PulseSequence
 
-LEFT_OUT_OF_BODIES = frozenset({"free contrasts", "coil fall-off", "coils about breasts"})
+LEFT_OUT_OF_BODIES = frozenset(
+    {"free contrasts", "coil fall-off", "coils on the skin", "coils about breasts"}
+)
 """Features of `fovnet.phantom.features` that are the scanner's own here."""
 ELEMENT_DISTANCE_MM = 120.0  # between elements along the body
 

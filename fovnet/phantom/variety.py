@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.phantom.acquisition.arms_beside import with_arms_beside
 from fovnet.phantom.acquisition.breast_coils import draw_breast_coil
 from fovnet.phantom.acquisition.coils import brighten_middle, draw_surface_coil
 from fovnet.phantom.acquisition.field_kinds import (
@@ -34,11 +35,17 @@ from fovnet.phantom.acquisition.localisers import (
     is_localiser,
     to_localiser,
 )
+from fovnet.phantom.acquisition.measured_fields import (
+    BLADDER_FIELD,
+    to_measured_field,
+    with_skin_coil,
+)
 from fovnet.phantom.acquisition.organ_fields import draw_organ_field
 from fovnet.phantom.acquisition.protocols import RAS_AXES, Plan, draw_plan
 from fovnet.phantom.acquisition.regrid import (
     PLANE_BY_AXIS,
     cut_axis,
+    extend_axis,
     find_slice_axis,
     make_coarser,
     regrid,
@@ -53,7 +60,6 @@ from fovnet.phantom.finish.headers import (
     find_only_region,
 )
 from fovnet.phantom.finish.masks import BRAIN, draw_processing, draw_skull_stripping
-from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.breast_shapes import has_shaped_breasts
 from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.artefacts import Ghosts, draw_flaws, motion_start_share
@@ -94,8 +100,13 @@ TILTED_ORGAN_SHARE = 0.25
 # of hanging breasts; the others have the coils of any field of view, mostly elements at their sides
 BREAST_COIL_SHARE = 0.65
 HEART_AXES_FIELDS = (SHORT_AXIS, LONG_AXIS)
-CONTRAST_DEFINED_FIELDS = (*HEART_AXES_FIELDS, LEG_MASS_FIELD, *LOCALISER_FIELD_NAMES)
-# of these keep their planned contrast: bright blood, a bright mass, a fast sequence
+CONTRAST_DEFINED_FIELDS = (
+    *HEART_AXES_FIELDS,
+    LEG_MASS_FIELD,
+    BLADDER_FIELD,
+    *LOCALISER_FIELD_NAMES,
+)
+# of these keep their planned contrast: bright blood, a bright mass, bright water, a fast sequence
 CONTRAST_KEPT_SHARE = 0.6
 STANDING_WAVE_SHARE = 0.25
 """Share of heads that are brightest in their middle, by standing waves at 3 T and above; the share
@@ -294,6 +305,13 @@ def _with_coil_fall_off(usual_plan: Plan, request: ScanRequest, rng: np.random.G
     return usual_plan.with_acquisition(coil=coil)
 
 
+def _with_skin_coil(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
+    """Small elements next to the skin in some fields; localisers keep their coil."""
+    if is_localiser(usual_plan):
+        return usual_plan
+    return with_skin_coil(usual_plan, request, rng)
+
+
 def _with_breast_coil(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     """Small elements around hanging breasts in two of three, instead of the planned coil; half with
     an additional bias field."""
@@ -324,19 +342,12 @@ def _with_artefacts(usual_plan: Plan, request: ScanRequest, rng: np.random.Gener
     elif folding_dice < 0.12 and flaws.phase_axis < 2 and not usual_plan.is_tilted:
         phase_size = grid.shape[flaws.phase_axis]
         margin_voxels = max(1, round(phase_size * rng.uniform(0.06, 0.25)))
-        grid = _extend_axis(grid, flaws.phase_axis, margin_voxels)
+        grid = extend_axis(grid, flaws.phase_axis, margin_voxels)
         flaws = replace(flaws, folded_voxels=margin_voxels)
     if rng.random() < UNSUPPRESSED_SHARE:
         flaws = replace(flaws, unsuppressed_share=rng.uniform(0.05, 0.45))
     plan = replace(usual_plan, grid=grid).with_acquisition(snr=snr, flaws=flaws)
     return _with_echo_planar_readout(plan, rng)
-
-
-def _extend_axis(grid: Grid, axis: int, margin_voxels: int) -> Grid:
-    """The grid with so many more voxels at each end of an axis."""
-    step_mm = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
-    voxel_count = grid.shape[axis] + 2 * margin_voxels
-    return cut_axis(grid, axis, -margin_voxels * step_mm, voxel_count, step_mm)
 
 
 def _with_echo_planar_readout(usual_plan: Plan, rng: np.random.Generator) -> Plan:
@@ -416,12 +427,15 @@ CHANGE_BY_FEATURE: Mapping[str, tuple[int, Change]] = {
     "more breasts and hearts": (9, _to_breast_or_heart),
     "organs closely": (11, _to_organ_field),
     "fields by the body": (7, _to_fitted_field),
+    "fields as measured": (12, to_measured_field),
     "thin slabs": (1, _to_thin_slab),
     "stacked localisers": (8, to_localiser),
     "free contrasts": (2, _with_free_contrast),
     "coil fall-off": (3, _with_coil_fall_off),
+    "coils on the skin": (13, _with_skin_coil),
     "coils about breasts": (10, _with_breast_coil),
     "artefacts": (4, _with_artefacts),
+    "arms beside the trunk": (14, with_arms_beside),
     "masks": (5, _with_masks),
     "turned headers": (6, _with_turned_header),
 }
@@ -433,6 +447,8 @@ CAREFUL_FEATURES = (
     "more breasts and hearts",
     "organs closely",
     "fields by the body",
+    "fields as measured",
     "coils about breasts",
+    "arms beside the trunk",
 )
 """The features that a careful site has too."""

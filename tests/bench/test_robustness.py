@@ -32,7 +32,9 @@ from fovnet.errors import CollectionError
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build_network
 from fovnet.net.family.weights import save_network
+from fovnet.phantom.acquisition.measured_fields import BLADDER_FIELD
 from fovnet.phantom.bodiless.kinds import HELD_OUT
+from fovnet.phantom.bodiless.noise import PURE_NOISE
 from fovnet.phantom.collection import simulate_collection
 from fovnet.phantom.oddities import ODDITIES
 from fovnet.regions import DEFAULT
@@ -113,7 +115,7 @@ def test_all_changes_are_counted_and_noise_and_disorder_are_doubted(ensemble: En
     rows = measure_robustness(ensemble, simulate_people(2, 1), seed=3, bodiless_count=1)
     assert [(row["change"], row["what"]) for row in rows] == [
         (name, what)
-        for name in (*CHANGES, *ODDITIES, *HELD_OUT, NEVER_TRAINED)
+        for name in (*CHANGES, *ODDITIES, PURE_NOISE, *HELD_OUT, NEVER_TRAINED, BLADDER_FIELD)
         for what in COUNTED_THINGS
     ]
     row_by_change_and_count = {(row["change"], row["what"]): row for row in rows}

@@ -29,7 +29,7 @@ def draw_surface_coil(
     (one in ten), arrays of small elements next to the skin (of large fields more than one in five),
     or the given coil; four in ten also have an uncorrected bias field."""
     coil_dice, bias_dice = rng.random(2)
-    corners_mm = _corners_mm(grid) - isocentre_mm
+    corners_mm = field_corners_mm(grid) - isocentre_mm
     low_mm = corners_mm.min(axis=0)
     high_mm = corners_mm.max(axis=0)
     width_mm, depth_mm, height_mm = high_mm - low_mm
@@ -186,7 +186,7 @@ def _element_angles(arrangement: SkinArrangement, elements_all_round: int) -> ND
 def _draw_row_heights(grid: Grid, reach_mm: float, rng: np.random.Generator) -> NDArray[np.float64]:
     """Heights of the rows of elements, mm of the person: about the middle of the grid, over 20 to
     60 cm or little less than the grid."""
-    corners_z = _corners_mm(grid)[:, 2]
+    corners_z = field_corners_mm(grid)[:, 2]
     grid_half_mm = float(np.ptp(corners_z)) / 2
     half_height_mm = max(min(grid_half_mm + 20, rng.uniform(100, 300)), grid_half_mm - reach_mm)
     row_step_mm = np.clip(reach_mm * rng.uniform(1.6, 3.0), 45, 130)
@@ -200,7 +200,7 @@ def body_extent_mm(
     """The middle (x, y) of the body that a grid shows at half its height, and half its width and
     depth, mm; those of the grid if it shows none.  `left_out`: features of the body that the run
     leaves out."""
-    corners_mm = _corners_mm(grid)
+    corners_mm = field_corners_mm(grid)
     low_mm = corners_mm.min(axis=0)
     high_mm = corners_mm.max(axis=0)
     step_mm = np.array([BODY_STEP_MM, BODY_STEP_MM, (high_mm[2] - low_mm[2]) / 6])
@@ -220,7 +220,7 @@ def body_extent_mm(
     return (first_mm + last_mm) / 2, (last_mm - first_mm) / 2 + BODY_STEP_MM / 2
 
 
-def _corners_mm(grid: Grid) -> NDArray[np.float64]:
+def field_corners_mm(grid: Grid) -> NDArray[np.float64]:
     """(8, 3) mm of the voxels in the corners of a grid."""
     corner_shares = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
     corner_indices = corner_shares * (np.asarray(grid.shape) - 1)

@@ -3,7 +3,7 @@
 A kind defines the landmarks from which the two ends of its field of view along the body are
 measured; the rest is drawn at random.  The kinds are rows of fields_of_view.tsv: in its column
 `flags`, "long" stands for `is_long`, "breasts" for `shows_breasts`, and "one-sided" for a field
-that is not `is_on_either_side`.
+that is not `is_on_either_side`.  What its column `source` names is in the README of the simulator.
 """
 
 from __future__ import annotations
@@ -32,11 +32,20 @@ RangeMm = tuple[float, float]
 
 
 class FieldEnd(NamedTuple):
-    """An end of a field of view along the body: from `least_mm` to `most_mm` above a landmark."""
+    """An end of a field of view along the body: from `least_mm` to `most_mm` above a landmark, half of
+    them below `median_mm`; without a median, all lengths between are equally likely."""
 
     landmark: str
     least_mm: float
     most_mm: float
+    median_mm: float | None = None
+
+    def draw_mm(self, rng: np.random.Generator) -> float:
+        """A distance above the landmark."""
+        if self.median_mm is None:
+            return rng.uniform(self.least_mm, self.most_mm)
+        quantiles_mm = (self.least_mm, self.median_mm, self.most_mm)
+        return float(np.interp(rng.random(), (0.0, 0.5, 1.0), quantiles_mm))
 
 
 @dataclass(frozen=True)
@@ -102,13 +111,22 @@ def _parse_range(cell: str) -> RangeMm:
     return float(least), float(most)
 
 
+def _parse_end(landmark: str, cell: str) -> FieldEnd:
+    """The end at "least..most" or "least..median..most" above a landmark."""
+    lengths_mm = [float(length_mm) for length_mm in cell.split("..")]
+    median_mm = None
+    if len(lengths_mm) == 3:
+        median_mm = lengths_mm[1]
+    return FieldEnd(landmark, lengths_mm[0], lengths_mm[-1], median_mm)
+
+
 def _parse_field_kind(row: Mapping[str, str]) -> FieldKind:
     """The kind of field of view of one row of fields_of_view.tsv."""
     flags = row["flags"].split()
     return FieldKind(
         name=row["name"],
-        lower_end=FieldEnd(row["lower_end"], *_parse_range(row["above_lower_end_mm"])),
-        upper_end=FieldEnd(row["upper_end"], *_parse_range(row["above_upper_end_mm"])),
+        lower_end=_parse_end(row["lower_end"], row["above_lower_end_mm"]),
+        upper_end=_parse_end(row["upper_end"], row["above_upper_end_mm"]),
         width_range_mm=_parse_range(row["width_mm"]),
         depth_range_mm=_parse_range(row["depth_mm"]),
         plane_letters=row["planes"],
@@ -126,7 +144,8 @@ _FIELD_ROWS = read_tsv(Path(__file__).with_name("fields_of_view.tsv"))
 
 
 def field_kinds_of(table: str) -> tuple[FieldKind, ...]:
-    """The kinds of one table in fields_of_view.tsv: "usual", "small", "organ" or "localiser"."""
+    """The kinds of one table in fields_of_view.tsv: "usual", "small", "organ", "localiser" or
+    "measured"."""
     return tuple(_parse_field_kind(row) for row in _FIELD_ROWS if row["table"] == table)
 
 

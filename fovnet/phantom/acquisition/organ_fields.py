@@ -40,7 +40,10 @@ def draw_organ_field(marks: Landmarks, rng: np.random.Generator) -> FieldKind:
 
 def _scale_end(end: FieldEnd, factor: float) -> FieldEnd:
     """The end of a field with its distances from the landmark multiplied by a factor."""
-    return FieldEnd(end.landmark, end.least_mm * factor, end.most_mm * factor)
+    median_mm = end.median_mm
+    if median_mm is not None:
+        median_mm *= factor
+    return FieldEnd(end.landmark, end.least_mm * factor, end.most_mm * factor, median_mm)
 
 
 def _scale_range(range_mm: RangeMm, factor: float) -> RangeMm:

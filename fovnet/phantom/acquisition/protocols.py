@@ -15,6 +15,7 @@ from fovnet.phantom.acquisition.field_kinds import LEG_MASS_FIELD, FieldEnd, Fie
 from fovnet.phantom.anatomy.body import Landmarks
 from fovnet.phantom.finish.headers import HeaderTurn
 from fovnet.phantom.finish.masks import Processing
+from fovnet.phantom.geometry.edge_bend import EdgeBend
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.artefacts import PLANES
@@ -108,6 +109,7 @@ class Plan:
     header_is_true  whether the header states the true orientation
     header_turn     the axes claimed by a header of plain voxel sizes; () for a header that states
                     the true axes
+    edge_bend       of what lies far beside the middle, if gradients bend it
     """
 
     field_kind: FieldKind
@@ -122,6 +124,7 @@ class Plan:
     is_tilted: bool = False
     header_is_true: bool = True
     header_turn: HeaderTurn = ()
+    edge_bend: EdgeBend | None = None
 
     def with_acquisition(self, **changes: Any) -> Plan:
         """The plan with other fields of its `acquisition`."""
@@ -203,7 +206,7 @@ def draw_corners(
 def _draw_end(end: FieldEnd, marks: Landmarks, rng: np.random.Generator) -> float:
     """The height of an end of a field of view, mm of the person."""
     landmark_mm: float = getattr(marks, end.landmark)
-    return landmark_mm + rng.uniform(end.least_mm, end.most_mm)
+    return landmark_mm + end.draw_mm(rng)
 
 
 def _draw_width(person: Person, field_kind: FieldKind, rng: np.random.Generator) -> float:

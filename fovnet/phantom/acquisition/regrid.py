@@ -42,6 +42,13 @@ def cut_axis(grid: Grid, axis: int, start_mm: float, voxel_count: int, spacing_m
     return Grid((shape[0], shape[1], shape[2]), affine)
 
 
+def extend_axis(grid: Grid, axis: int, margin_voxels: int) -> Grid:
+    """The grid with so many more voxels at each end of an axis."""
+    step_mm = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
+    voxel_count = grid.shape[axis] + 2 * margin_voxels
+    return cut_axis(grid, axis, -margin_voxels * step_mm, voxel_count, step_mm)
+
+
 def make_coarser(grid: Grid, spacing_mm: float) -> Grid:
     """The grid with voxels of at least that size along every axis."""
     for axis in range(3):

@@ -29,7 +29,14 @@ from fovnet.phantom.anatomy import (
 )
 from fovnet.phantom.anatomy.layers import Paints
 from fovnet.phantom.features import ANATOMY
-from fovnet.phantom.geometry.raster import Grid, Pieces, cut_into_pieces, rasterise
+from fovnet.phantom.geometry.edge_bend import BentPoints, EdgeBend
+from fovnet.phantom.geometry.raster import (
+    Grid,
+    Pieces,
+    PointMapping,
+    cut_into_pieces,
+    rasterise,
+)
 from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.scan import LabelVolume
 
@@ -130,15 +137,23 @@ SMALL_PART_PAINTERS = (
 """What the feature "joints and organs" adds, in the order of painting."""
 
 
-def label_volume(person: Person, grid: Grid, without: frozenset[str] = frozenset()) -> LabelVolume:
+def label_volume(
+    person: Person,
+    grid: Grid,
+    without: frozenset[str] = frozenset(),
+    edge_bend: EdgeBend | None = None,
+) -> LabelVolume:
     """The body of a person on a grid: at every voxel a label, an index into `tissues.TISSUES`.
 
     Millimetres of the grid count from the middle of the trunk and from the soles.  `without` names
     the features to leave out.  Only those of `features.ANATOMY` matter here; those of the person
-    are left out when it is sampled.
+    are left out when it is sampled.  With `edge_bend`, as bent gradients show it.
     """
     pieces = _body_pieces(person, without.intersection(ANATOMY))
-    return LabelVolume(rasterise(pieces, grid, person.morph), grid.vox_to_ras)
+    mapping: PointMapping = person.morph
+    if edge_bend is not None:
+        mapping = BentPoints(person.morph, edge_bend)
+    return LabelVolume(rasterise(pieces, grid, mapping), grid.vox_to_ras)
 
 
 @lru_cache(maxsize=2)

@@ -101,7 +101,8 @@ def test_fields_shrink_with_the_person_and_never_turn_inside_out() -> None:
         for field_kind in (
             draw_organ_field(marks, np.random.default_rng(seed)) for seed in range(40)
         ):
-            (lower, _, highest), (upper, lowest, _) = field_kind.lower_end, field_kind.upper_end
+            lower, _, highest, _ = field_kind.lower_end
+            upper, lowest, _, _ = field_kind.upper_end
             assert getattr(marks, upper) + lowest > getattr(marks, lower) + highest, field_kind.name
 
 

@@ -14,7 +14,7 @@ from fovnet.phantom.person.borders import Borders
 from fovnet.phantom.person.traits import Person, sample_person
 
 FEATURE = frozenset({"borders as measured"})
-PEOPLE = tuple(sample_person((7, number)) for number in range(1, 201))
+PEOPLE = tuple(sample_person((7, number), frozenset({"raised arms"})) for number in range(1, 201))
 LYING = tuple(
     person for person in PEOPLE[:40] if person.arm_posture != "raised" and person.age > 18
 )[:10]
