@@ -1,11 +1,15 @@
-"""An archive that is asked what it holds, by DICOMweb or the DICOM network, without copying it.
+"""An archive that is asked what it holds, by DICOMweb or the DICOM network, and whose series are
+answered as they come.
 
     query    what is asked for, as words of the command line
     opening  the archive that an address names
     plan     the plan of an archive, study by study, which goes on where it was stopped
     worklist  the table of it: a row a series, and totals
+    run      the answers on its series
+    queue    series on their way, and the pauses between attempts
+    timing   hours and pace
 
 Behind these doors: `claims`, what an archive answers, as text; `spans` and `listing`, all studies of
-an archive that limits its answers; `web`, QIDO-RS; `credentials` and `session`, how it is let in;
-`network`, C-FIND; and `faults`, what an archive does wrong.
+an archive that limits its answers; `web`, QIDO-RS; `credentials`, how it is let in; `network`, C-FIND;
+`fetching` and `multipart`, WADO-RS; `journal`, what is done; and `faults`, what an archive does wrong.
 """

@@ -39,7 +39,7 @@ SERIES_KEYWORDS = (
     "NumberOfSeriesRelatedInstances",
 )
 # of level IMAGE, where an archive does not count
-IMAGE_KEYWORDS = ("SOPInstanceUID", "Rows", "Columns", "NumberOfFrames", "ImageType")
+IMAGE_KEYWORDS = ("SOPInstanceUID", "PatientID", "Rows", "Columns", "NumberOfFrames", "ImageType")
 VALUE_SEPARATOR = "\\"
 
 Claims = Mapping[str, str]

@@ -16,7 +16,11 @@ STOPPING_CODES = ("archive-unreachable", "archive-certificate", "archive-denied"
 
 
 class ArchiveError(FovnetError):
-    """An archive that cannot be asked, or answers wrongly."""
+    """An archive that cannot be asked, or answers wrongly; with the status of HTTP, 0 for none."""
+
+    def __init__(self, code: str, sentence: str, status: int = 0) -> None:
+        super().__init__(code, sentence)
+        self.status = status
 
     @property
     def stops_all(self) -> bool:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from fovnet.archive.claims import Archive
+from fovnet.archive.timing import Throttle
+from fovnet.archive.worklist import WorklistRow
 from fovnet.errors import ConfigError
 from fovnet.node.peers import peer_of, title_of
 from fovnet.node.tls import client_context
+
+if TYPE_CHECKING:
+    from fovnet.archive.web import WebArchive
 
 LIBRARIES = ("dicomweb_client", "pynetdicom")
 
@@ -49,13 +55,8 @@ def open_archive(address: Address) -> Iterator[Archive]:
     Raises ConfigError for what is no address or no credentials, "archive-library" where the
     libraries are not installed, which are an extra.
     """
-    if not all(map(find_spec, LIBRARIES)):
-        raise ConfigError(
-            "archive-library",
-            "dicomweb-client and pynetdicom, which speak to archives, are not both installed; pip install "
-            "'fovnet[archive]' gets them",
-        )
-    opener = _open_network_archive
+    _refuse_without_libraries()
+    opener: Callable[[Address], Archive] = _open_network_archive
     if address.is_web:
         opener = _open_web_archive
     archive = opener(address)
@@ -65,7 +66,35 @@ def open_archive(address: Address) -> Iterator[Archive]:
         archive.close()
 
 
-def _open_web_archive(address: Address) -> Archive:
+@contextmanager
+def open_fetch(
+    address: Address, throttle: Throttle
+) -> Iterator[Callable[[WorklistRow, Path], None]]:
+    """What fills a folder with the images of a series, from an archive that is closed with the block.
+
+    Raises as `open_archive`, and ConfigError "archive-fetch" for what is no DICOMweb.
+    """
+    if not address.is_web:
+        raise ConfigError(
+            "archive-fetch",
+            f"{address.place}: images are fetched by DICOMweb (WADO-RS) alone; make the plan of its "
+            "https:// address",
+        )
+    _refuse_without_libraries()
+    from fovnet.archive.fetching import SeriesFetch  # imports requests, of an extra
+
+    archive = _open_web_archive(address)
+
+    def fetch(row: WorklistRow, folder: Path) -> None:
+        SeriesFetch(archive, row, folder, throttle).fetch()
+
+    try:
+        yield fetch
+    finally:
+        archive.close()
+
+
+def _open_web_archive(address: Address) -> WebArchive:
     from fovnet.archive.credentials import credentials_of  # imports requests, of an extra
     from fovnet.archive.web import open_web_archive
 
@@ -81,3 +110,12 @@ def _open_network_archive(address: Address) -> Archive:
     if address.tls:
         tls_context = client_context(None, None, address.authorities)
     return NetworkArchive(peer_of(address.place, ""), title_of(address.own_title), tls_context)
+
+
+def _refuse_without_libraries() -> None:
+    if not all(map(find_spec, LIBRARIES)):
+        raise ConfigError(
+            "archive-library",
+            "dicomweb-client and pynetdicom, which speak to archives, are not both installed; pip install "
+            "'fovnet[archive]' gets them",
+        )

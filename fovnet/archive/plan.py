@@ -7,16 +7,15 @@ and told in a row of its own where that does not help.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import TextIO
 
 from fovnet.archive.claims import IMAGE_KEYWORDS, Archive, Claims, number_of
 from fovnet.archive.faults import ArchiveError
+from fovnet.archive.journal import Journal
 from fovnet.archive.listing import StudyListing
 from fovnet.archive.query import Query
 from fovnet.archive.spans import Span
@@ -24,12 +23,14 @@ from fovnet.archive.worklist import (
     NOT_THERE,
     Totals,
     WorklistRow,
+    read_worklist,
     row_of,
     row_of_fault,
     total_of,
     write_worklist,
 )
-from fovnet.records import digest, write_json
+from fovnet.errors import ConfigError
+from fovnet.records import digest, read_json, write_json
 from fovnet.volume.dicom.table import short_hash
 from fovnet.words import first_few, is_or_are, several
 
@@ -69,11 +70,17 @@ class Plan:
 
         Raises ArchiveError where the archive cannot be asked; the same call then goes on.
         """
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         journal_key = digest([place, self.query.facts, sorted(self.included_kinds)])
-        self._rows_by_study = _read_journal(self.folder / JOURNAL_NAME, journal_key)
-        studies = self._list_studies()
-        self._list_series(studies, journal_key)
+        journal = Journal(self.folder / JOURNAL_NAME, journal_key)
+        journal.open()
+        try:
+            for entry in journal.entries:
+                rows = [WorklistRow(**cells) for cells in entry["rows"]]
+                self._rows_by_study[entry["patient"], entry["study"]] = rows
+            studies = self._list_studies()
+            self._list_series(studies, journal)
+        finally:
+            journal.close()
         rows = [row for study in studies for row in self._rows_by_study[_key_of(study)]]
         rows = self._of_wanted_series(rows)
         self._note_incomplete_studies()
@@ -81,7 +88,7 @@ class Plan:
         write_worklist(self.folder, rows)
         facts = {"from": place, "query": self.query.facts, "doubts": self.doubts}
         write_json(self.folder / PLAN_NAME, facts | {"totals": asdict(totals)})
-        (self.folder / JOURNAL_NAME).unlink(missing_ok=True)
+        journal.path.unlink()
         return rows, totals
 
     def _list_studies(self) -> list[Claims]:
@@ -118,19 +125,16 @@ class Plan:
                     study_by_key.setdefault(_key_of(study), study)
         return list(study_by_key.values())
 
-    def _list_series(self, studies: Sequence[Claims], journal_key: str) -> None:
+    def _list_series(self, studies: Sequence[Claims], journal: Journal) -> None:
         """Fills the rows of all studies that have none yet, and the journal.  Raises ArchiveError
         where the archive cannot be asked any more."""
         fault_by_study: dict[StudyKey, ArchiveError] = {}
-        with (self.folder / JOURNAL_NAME).open("a", encoding="utf-8") as journal:
-            for pause_s in (0.0, *self.pauses_s):
-                waiting_studies = self._without_rows(studies)
-                if not waiting_studies:
-                    break
-                time.sleep(pause_s)
-                fault_by_study = self._list_round(
-                    waiting_studies, len(studies), journal, journal_key
-                )
+        for pause_s in (0.0, *self.pauses_s):
+            waiting_studies = self._without_rows(studies)
+            if not waiting_studies:
+                break
+            time.sleep(pause_s)
+            fault_by_study = self._list_round(waiting_studies, len(studies), journal)
         for fault in fault_by_study.values():
             if fault.stops_all:
                 raise fault
@@ -143,7 +147,7 @@ class Plan:
         return [study for study in studies if _key_of(study) not in self._rows_by_study]
 
     def _list_round(
-        self, studies: Sequence[Claims], study_count: int, journal: TextIO, journal_key: str
+        self, studies: Sequence[Claims], study_count: int, journal: Journal
     ) -> dict[StudyKey, ArchiveError]:
         """Asks for the series of each of these studies, until the archive cannot be asked; what
         went wrong with which."""
@@ -158,7 +162,9 @@ class Plan:
                     break
                 continue
             self._rows_by_study[study_key] = rows
-            _write_entry(journal, journal_key, study_key, rows)
+            patient, study_uid = study_key
+            entry_rows = [asdict(row) for row in rows]
+            journal.add({"patient": patient, "study": study_uid, "rows": entry_rows})
             self.progress(len(self._rows_by_study), study_count)
         return fault_by_study
 
@@ -252,6 +258,21 @@ class Plan:
             )
 
 
+def read_plan(folder: Path) -> tuple[str, list[WorklistRow]]:
+    """(place of the archive, rows of the series to fetch) of a plan.  Raises ConfigError
+    "archive-plan" for another folder."""
+    try:
+        place = str(read_json(folder / PLAN_NAME)["from"])
+        rows = read_worklist(folder)
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ConfigError(
+            "archive-plan",
+            f"{folder}: holds no plan of an archive, finished; make one: fovnet archive plan ARCHIVE --out "
+            f"{folder}",
+        ) from None
+    return place, [row for row in rows if not row.left_out]
+
+
 def _doubts_of_listing(listing: StudyListing) -> Iterable[str]:
     """What may be missing from a list of studies, or was left out of it, in sentences."""
     if listing.limit is not None:
@@ -278,34 +299,3 @@ def _doubts_of_listing(listing: StudyListing) -> Iterable[str]:
 
 def _key_of(study: Claims) -> StudyKey:
     return short_hash(study["PatientID"]), study["StudyInstanceUID"]
-
-
-def _read_journal(path: Path, journal_key: str) -> dict[StudyKey, list[WorklistRow]]:
-    """The rows by study of a plan of the same question that was stopped; a last line that was cut
-    off is left out, and so is the journal of another question, which is removed."""
-    rows_by_study: dict[StudyKey, list[WorklistRow]] = {}
-    if not path.exists():
-        return rows_by_study
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            break
-        if entry["key"] != journal_key:
-            break
-        rows = [WorklistRow(**values) for values in entry["rows"]]
-        rows_by_study[entry["study"][0], entry["study"][1]] = rows
-    path.unlink()
-    with path.open("a", encoding="utf-8") as journal:
-        for study_key, rows in rows_by_study.items():
-            _write_entry(journal, journal_key, study_key, rows)
-    return rows_by_study
-
-
-def _write_entry(
-    journal: TextIO, journal_key: str, study_key: StudyKey, rows: Iterable[WorklistRow]
-) -> None:
-    """A line of the journal."""
-    entry = {"key": journal_key, "study": study_key, "rows": [asdict(row) for row in rows]}
-    journal.write(json.dumps(entry) + "\n")
-    journal.flush()

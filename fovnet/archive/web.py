@@ -43,6 +43,7 @@ class WebArchive:
 
     url: str
     client: DICOMwebClient
+    session: requests.Session
     page_length: int = PAGE_LENGTH
     short_page: int = SHORT_PAGE
 
@@ -81,7 +82,7 @@ class WebArchive:
 
     def close(self) -> None:
         """Ends its connections."""
-        self.client._session.close()
+        self.session.close()
 
     def _find_studies(self, filters: dict[str, str]) -> Answer:
         def ask(**page: Any) -> Any:
@@ -146,7 +147,7 @@ def open_web_archive(url: str, credentials: AuthBase, authorities: Path | None) 
             "https://pacs.example/dicom-web",
         ) from None
     client.set_http_retry_params(retry=False)  # the plan asks again itself, and others meanwhile
-    return WebArchive(url.rstrip("/"), client)
+    return WebArchive(url.rstrip("/"), client, session)
 
 
 @contextmanager
@@ -185,7 +186,7 @@ def _fault_of_status(url: str, fault: requests.exceptions.HTTPError) -> ArchiveE
             "give --netrc or --token-file",
         )
     return ArchiveError(
-        "archive-failed", f"{url}: answers HTTP {status}; look into its log, and try again"
+        "archive-failed", f"{url}: answers HTTP {status}; look into its log, and try again", status
     )
 
 

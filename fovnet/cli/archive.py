@@ -1,4 +1,4 @@
-"""`fovnet archive`: an archive asked what it holds, by DICOMweb or the DICOM network."""
+"""`fovnet archive`: an archive asked what it holds, and its series answered."""
 
 from __future__ import annotations
 
@@ -7,24 +7,43 @@ from typing import Annotated
 
 import typer
 
-from fovnet.archive.opening import Address, open_archive
-from fovnet.archive.plan import PLAN_NAME, Plan
+from fovnet.archive.opening import Address, open_archive, open_fetch
+from fovnet.archive.plan import PLAN_NAME, Plan, read_plan
 from fovnet.archive.query import Query, modality_of, read_uids, span_of
+from fovnet.archive.queue import RETRY_PAUSES_S
+from fovnet.archive.run import AnswerSettings, ArchiveRun
+from fovnet.archive.timing import Throttle, hours_of
 from fovnet.archive.worklist import WORKLIST_NAME, Totals
 from fovnet.cli.options import (
+    Device,
+    Engine,
+    FacesOrAsBefore,
+    FolderOut,
     Include,
+    ModelFolder,
+    Pages,
+    PathArgument,
     PathOption,
+    Pictures,
+    ShowIds,
+    device_and_engine_as_options,
     folder_out,
     kinds_included,
+    model_folder,
     table_of,
 )
+from fovnet.cli.predicting import conclude, decide_faces, show_failures, write_tables
 from fovnet.cli.screen import err, out, progress_bar
+from fovnet.decision.ensemble import load_ensemble
+from fovnet.machine.allocation import keep_freed_memory
 from fovnet.own_files import is_our_json
+from fovnet.report.pages import answers_folder
 from fovnet.words import several
 
 verbs = typer.Typer()
 archive = typer.Typer(
-    no_args_is_help=True, help="Ask an archive (DICOMweb, or the DICOM network) what it holds."
+    no_args_is_help=True,
+    help="Ask an archive (DICOMweb, or the DICOM network) what it holds, and answer its series.",
 )
 verbs.add_typer(archive, name="archive")
 
@@ -32,6 +51,7 @@ SECONDS_PER_SERIES = 1.2
 """Of `predict` on one core of a server of 2024, with pictures and pages: 23 s for 20 simulated
 volumes."""
 SECONDS_PER_HOUR = 3600
+BYTES_PER_GB = 1e9
 
 PLAN_HELP = (
     "ARCHIVE is the root of a DICOMweb service, as in https://pacs.example/dicom-web, or AE@HOST:PORT.\n\n"
@@ -120,3 +140,108 @@ def _conclude_plan(out_folder: Path, totals: Totals) -> None:
     )
     if any(kind.startswith("archive-") for kind in totals.left_out):
         raise typer.Exit(3)
+
+
+RUN_HELP = (
+    "Answers, tables and pages are those of `fovnet predict` on the series' files. Images are removed when "
+    "they are answered; at most --keep-gb of them lie on the disk.\n\n"
+    "A series that does not come is asked for again after 5 s, 30 s, 2 and 10 minutes, while others go on, "
+    "then told in found.tsv. Killed, the same command goes on."
+)
+"""What the help of `archive run` ends with."""
+PlanArgument = Annotated[
+    Path, PathArgument(metavar="PLAN", help="The folder that `fovnet archive plan --out` filled.")
+]
+AnswersFolder = Annotated[Path, FolderOut("--out", help="Output folder, as of `fovnet predict`.")]
+KeepGb = Annotated[
+    float,
+    typer.Option(min=0.001, help="GB of images on the disk, at most; a larger series comes alone."),
+]
+Jobs = Annotated[int, typer.Option(min=1, help="Series fetched at a time.")]
+PaceOption = Annotated[
+    float, typer.Option(min=0, help="Images a second, at most; 0: as they come.")
+]
+Between = Annotated[
+    str, typer.Option(help="Hours of the day in which series are asked for: 22:00-06:00.")
+]
+
+
+@archive.command("run", epilog=RUN_HELP)
+def run(
+    plan_folder: PlanArgument,
+    out_folder: AnswersFolder,
+    keep_gb: KeepGb = 10,
+    jobs: Jobs = 2,
+    pace: PaceOption = 0,
+    between: Between = "",
+    netrc: Netrc = None,
+    token_file: TokenFile = None,
+    ca: Authorities = None,
+    model: ModelFolder = None,
+    device: Device = "auto",
+    pictures: Pictures = True,
+    pages: Pages = True,
+    faces: FacesOrAsBefore = None,
+    include: Include = "",
+    show_ids: ShowIds = False,
+    engine: Engine = "auto",
+) -> None:
+    """Answer the series of a plan, fetched from the archive by WADO-RS; one that does not come never stops
+    the rest, and a killed run resumes with the same command."""
+    place, rows = read_plan(plan_folder)
+    address = Address(place, netrc, token_file, ca)
+    throttle = Throttle(pace, hours_of(between))
+    keep_freed_memory()
+    with (
+        open_fetch(address, throttle) as fetch,
+        answers_folder.claim_folder(out_folder) as refuse_gone,
+    ):
+        with device_and_engine_as_options():
+            networks = load_ensemble(model_folder(model), device, engine=engine)
+        settings = AnswerSettings(
+            tuple(kinds_included(include)),
+            show_ids,
+            pictures,
+            pages,
+            decide_faces(out_folder, (), faces),
+        )
+        with progress_bar("answering", "series") as advance:
+            archive_run = ArchiveRun(out_folder, rows, networks, settings, advance)
+            archive_run.run(fetch, keep_gb * BYTES_PER_GB, jobs, RETRY_PAUSES_S)
+        refuse_gone()
+        _conclude_run(archive_run, out_folder)
+
+
+def _conclude_run(archive_run: ArchiveRun, out_folder: Path) -> None:
+    """Writes the tables and the index, and prints what a run comes to; status 3 where not all series
+    were read."""
+    settings = archive_run.settings
+    found_rows = archive_run.found_rows
+    answers_folder.write_found(out_folder, found_rows, show_ids=settings.show_ids)
+    rows_of_volumes = archive_run.table_rows()
+    has_answers_by_region = write_tables(
+        out_folder,
+        rows_of_volumes,
+        archive_run.networks,
+        found_rows,
+        settings.included_kinds,
+        settings.pages,
+    )
+    span_rows = [row for rows in rows_of_volumes for row in rows.spans]
+    refused_count, unread_count = show_failures(span_rows, found_rows)
+    verdicts_in_words = ", ".join(
+        f"{count:,} {verdict}" for verdict, count in archive_run.count_verdicts().items()
+    )
+    out.print(f"Body Part Examined, compared with the answers: {verdicts_in_words or 'none'}")
+    out.print(
+        f"{several(archive_run.answered_count, 'series', 'series')} answered, "
+        f"{archive_run.fetched_bytes / BYTES_PER_GB:.3g} GB fetched by this run"
+    )
+    conclude(
+        out_folder,
+        len(rows_of_volumes),
+        refused_count,
+        unread_count,
+        has_answers_by_region,
+        settings.pages,
+    )

@@ -115,16 +115,9 @@ def predict(
         )
         span_rows = [row for rows in rows_of_volumes for row in rows.spans]
         refuse_gone()
-        has_answers_by_region = _write_answers(out_folder, rows_of_volumes, networks)
-        _write_spans(out_folder, span_rows)
-        if pages:
-            predictions.write_index_of(
-                out_folder,
-                rows_of_volumes,
-                networks.vocabulary,
-                discovery.series_rows,
-                included_kinds,
-            )
+        has_answers_by_region = write_tables(
+            out_folder, rows_of_volumes, networks, discovery.series_rows, included_kinds, pages
+        )
     refused_count, unread_count = show_failures(span_rows, discovery.series_rows)
     _show_unlisted(out_folder, source_by_id)
     conclude(
@@ -376,6 +369,25 @@ def _show_series(folder: Path, series: list[dict[str, Any]], included_kinds: lis
     if duplicate_count:
         sentence += f"; {several(duplicate_count, 'image')} left out as duplicates"
     out.print(f"{sentence}: {folder / 'found.tsv'}")
+
+
+def write_tables(
+    folder: Path,
+    rows_of_volumes: list[TableRows],
+    networks: Ensemble,
+    series_rows: Sequence[Mapping[str, Any]],
+    included_kinds: Collection[str],
+    pages: bool,
+) -> bool:
+    """Writes answers.tsv, spans.tsv and, with pages, index.html; whether the first was written,
+    which takes networks that answer region by region."""
+    has_answers_by_region = _write_answers(folder, rows_of_volumes, networks)
+    _write_spans(folder, [row for rows in rows_of_volumes for row in rows.spans])
+    if pages:
+        predictions.write_index_of(
+            folder, rows_of_volumes, networks.vocabulary, series_rows, included_kinds
+        )
+    return has_answers_by_region
 
 
 def _write_answers(folder: Path, rows_of_volumes: list[TableRows], networks: Ensemble) -> bool:

@@ -73,7 +73,7 @@ VERBS = {
         "A DICOM node: MR series that arrive by C-STORE are answered as `predict` does, and the "
         "structured\nreports are sent on."),
     "archive": ("archive",
-        "Ask an archive (DICOMweb, or the DICOM network) what it holds."),
+        "Ask an archive (DICOMweb, or the DICOM network) what it holds, and answer its series."),
     "collect": ("collecting",
         "Write the tables of a collection from a data set as published."),
     "bench": ("bench",

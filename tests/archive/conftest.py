@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from pathlib import Path
 from shutil import which
 from threading import Thread
@@ -42,7 +43,16 @@ class Server:
     title: str
 
     def store(self, images: list[FileDataset]) -> None:
-        assert set(statuses(self.port, images, called=self.title)) == {0}
+        """Stores images; Orthanc keeps them as the files would be, byte for byte."""
+        if not self.web:
+            assert set(statuses(self.port, images, called=self.title)) == {0}
+            return
+        for image in images:
+            content = BytesIO()
+            image.save_as(content, enforce_file_format=True)
+            instances = self.web.replace("/dicom-web", "/instances")
+            with urllib.request.urlopen(instances, data=content.getvalue()) as answer:
+                assert answer.status == 200
 
 
 def free_port() -> int:
@@ -147,7 +157,8 @@ def study_images(write) -> Callable[..., list[FileDataset]]:
         voxels = write.noise((24, 30, slices), seed=number)
         images = write.images(voxels, **(defaults | elements))
         for index, image in enumerate(images):
-            instance_uid = f"{image.SeriesInstanceUID}.{index + 1}"
+            # images of two patients differ, whatever study they claim
+            instance_uid = f"{image.SeriesInstanceUID}.{ord(image.PatientID[-1])}.{index + 1}"
             image.SOPInstanceUID = image.file_meta.MediaStorageSOPInstanceUID = instance_uid
         return images
 
@@ -189,7 +200,7 @@ class Faulty:
     """A server of HTTP that answers as `respond(path)` says: (status, type of content, body)."""
 
     url: str
-    respond: Callable[[str], tuple[int, str, str]]
+    respond: Callable[[str], tuple[int, str, str | bytes]]
     requests: list[str] = field(default_factory=list)
     letters: list[str] = field(default_factory=list)  # the Authorization of each request
 
@@ -200,7 +211,8 @@ def faulty() -> Iterator[Callable[..., Faulty]]:
     with ExitStack() as servers:
 
         def serve(
-            respond: Callable[[str], tuple[int, str, str]], tls: ssl.SSLContext | None = None
+            respond: Callable[[str], tuple[int, str, str | bytes]],
+            tls: ssl.SSLContext | None = None,
         ) -> Faulty:
             class Handler(BaseHTTPRequestHandler):
                 def do_GET(self) -> None:
@@ -209,9 +221,11 @@ def faulty() -> Iterator[Callable[..., Faulty]]:
                     status, kind, body = told.respond(self.path)
                     self.send_response(status)
                     self.send_header("Content-Type", kind)
-                    self.send_header("Content-Length", str(len(body.encode())))
+                    if isinstance(body, str):
+                        body = body.encode()
+                    self.send_header("Content-Length", str(len(body)))
                     self.end_headers()
-                    self.wfile.write(body.encode())
+                    self.wfile.write(body)
 
                 def log_message(self, *_: Any) -> None:
                     pass

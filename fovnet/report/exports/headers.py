@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -147,14 +147,23 @@ def _compare_header(answer: StoredAnswer, vocabulary: Vocabulary) -> HeaderCompa
         why_gone = f"{fault.sentence} [{fault.code}]"
         return HeaderComparison(answer, "", frozenset(), frozenset(), why_gone=why_gone)
     header_text = str(header.get("BodyPartExamined", "") or "").upper().strip()
+    comparison = compare_with_text(answer, header_text, vocabulary)
+    if header_text:
+        return comparison
+    coded_regions = _regions_of_codes(header, vocabulary)
+    if coded_regions:
+        header_text = CODED_HEADER
+    return replace(comparison, header_text=header_text, header_regions=coded_regions)
+
+
+def compare_with_text(
+    answer: StoredAnswer, header_text: str, vocabulary: Vocabulary
+) -> HeaderComparison:
+    """Body Part Examined, in upper case, compared with the answer on its volume."""
     body_part_reading = read_body_part(header_text, vocabulary)
     header_regions = None
     if body_part_reading.regions is not None:
         header_regions = frozenset(body_part_reading.regions)
-    if not header_text:
-        header_regions = _regions_of_codes(header, vocabulary)
-        if header_regions:
-            header_text = CODED_HEADER
     return HeaderComparison(
         answer,
         header_text,

@@ -1,0 +1,206 @@
+"""Series of an archive are answered as those of a folder, each once, whatever fails."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fovnet.archive.opening import Address, open_fetch
+from fovnet.archive.run import JOURNAL_NAME, AnswerSettings, ArchiveRun, series_key
+from fovnet.archive.timing import Throttle
+from fovnet.archive.worklist import WorklistRow, read_worklist
+from fovnet.cli import app
+from fovnet.errors import ConfigError
+from fovnet.records import read_json, read_tsv
+from fovnet.volume.dicom.table import short_hash
+from tests.archive.conftest import ROOT, SLICES
+from tests.node.conftest import networks
+
+__all__ = ["networks"]
+pytest.importorskip("dicomweb_client", reason="dicomweb-client is not installed: make setup")
+ALONE = AnswerSettings(pictures=False, pages=False)
+
+
+def invoke(*words: object) -> str:
+    answer = CliRunner().invoke(app, [*map(str, words)])
+    assert answer.exit_code == 0, answer.output
+    return answer.output
+
+
+def folder_files(folder: Path) -> dict[str, bytes]:
+    """{name: content} of the files in a folder of answers; of a JSON without the stamps of files,
+    which are of a moment."""
+    content_by_name = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_dir() or name.startswith("fetched/") or name == JOURNAL_NAME:
+            continue
+        content_by_name[name] = path.read_bytes()
+        if path.suffix == ".json" and path.stem != "found":
+            facts = {key: value for key, value in read_json(path).items() if key != "file"}
+            content_by_name[name] = json.dumps(facts).encode()
+    return content_by_name
+
+
+def test_answers_are_those_of_predict_on_the_files(
+    orthanc, all_series, write, tmp_path, monkeypatch
+) -> None:
+    """Tables, pages and pictures, byte for byte; the images are gone afterwards."""
+    monkeypatch.chdir(tmp_path)
+    invoke("archive", "plan", orthanc.web, "--dates", "20260101-20260102", "--out", "plan")
+    printed = invoke("archive", "run", "plan", "--out", "answers", "--device", "cpu")
+    assert "6 series answered" in printed and "Body Part Examined" in printed
+    assert not (tmp_path / "answers" / "fetched").exists()
+    images_by_series = {images[0].SeriesInstanceUID: images for images in all_series}
+    (tmp_path / "files").mkdir()
+    monkeypatch.chdir(tmp_path / "files")
+    for row in read_worklist(tmp_path / "plan"):
+        if not row.left_out:
+            folder = Path("answers", "fetched", series_key(row))
+            write.save(folder, images_by_series[row.series_uid])
+    invoke("predict", "answers/fetched", "--out", "answers", "--device", "cpu")
+    expected_files = folder_files(tmp_path / "files" / "answers")
+    assert len(expected_files) > 6 * 4
+    assert folder_files(tmp_path / "answers") == expected_files
+
+
+def rows_planned(orthanc, folder: Path, *words: str) -> list[WorklistRow]:
+    invoke("archive", "plan", orthanc.web, "--out", folder, *words)
+    return [row for row in read_worklist(folder) if not row.left_out]
+
+
+def run_of(place: str, folder: Path, rows, networks, **how) -> ArchiveRun:
+    archive_run = ArchiveRun(folder, rows, networks, ALONE)
+    with open_fetch(Address(place), Throttle()) as fetch:
+        archive_run.run(fetch, keep_bytes=1e9, jobs=2, pauses_s=(0.0, 0.1), **how)
+    return archive_run
+
+
+def test_two_patients_of_one_series_uid_are_answered_apart(orthanc, networks, tmp_path) -> None:
+    """Orthanc answers 404 to the series, and gives each image."""
+    rows = rows_planned(orthanc, tmp_path / "plan", "--dates", "20260103")
+    archive_run = run_of(orthanc.web, tmp_path / "answers", rows, networks)
+    assert len(archive_run.volume_ids) == 2 and not archive_run.failed
+    found = {row["patient"]: row["images"] for row in archive_run.found_rows}
+    assert found == {short_hash(patient): SLICES for patient in ("P6a", "P6b")}
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on(orthanc, tmp_path) -> None:
+    """SIGKILL while images arrive: what was answered is not fetched again, and the tables are those of
+    a run that was not killed."""
+    invoke(
+        "archive", "plan", orthanc.web, "--dates", "20260101-20260102", "--out", tmp_path / "plan"
+    )
+    words = ["archive", "run", str(tmp_path / "plan"), "--device", "cpu", "--no-pictures"]
+    words += ["--no-pages", "--jobs", "1"]
+    command = [sys.executable, "-m", "fovnet", *words, "--out", "killed", "--pace", "5"]
+    journal = tmp_path / "killed" / JOURNAL_NAME
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as program:
+        deadline_s = time.monotonic() + 300
+        while not journal.exists() or journal.read_bytes().count(b"\n") < 2:
+            assert program.poll() is None and time.monotonic() < deadline_s
+            time.sleep(0.02)
+        program.send_signal(signal.SIGKILL)
+    answered = {path: path.stat().st_mtime_ns for path in (tmp_path / "killed").glob("*.json")}
+    assert not (tmp_path / "killed" / "answers.tsv").exists()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        invoke(*words, "--out", "killed")
+        patch.chdir(tmp_path / "plan")
+        invoke(*words, "--out", "killed")
+    first_two = [json.loads(line)["volumes"][0] for line in journal.read_text().splitlines()[:2]]
+    for volume_id in first_two:
+        path = tmp_path / "killed" / f"{volume_id}.json"
+        assert path.stat().st_mtime_ns == answered[path]
+    for name in ("answers.tsv", "spans.tsv", "found.tsv"):
+        table = (tmp_path / "killed" / name).read_bytes()
+        assert table == (tmp_path / "plan" / "killed" / name).read_bytes()
+
+
+def message_of(images) -> bytes:
+    parts = []
+    for image in images:
+        content = BytesIO()
+        image.save_as(content, enforce_file_format=True)
+        parts.append(b"--cut\r\nContent-Type: application/dicom\r\n\r\n" + content.getvalue())
+    return b"\r\n".join([*parts, b"--cut--"])
+
+
+MULTIPART = 'multipart/related; type="application/dicom"; boundary=cut'
+WRONG_SERIES = {
+    "page": ((200, "text/html", "<html>please log in</html>"), "archive-answer"),
+    "garbage": ((200, MULTIPART, b"--cut\r\n\r\nno image\r\n--cut--"), "archive-answer"),
+    "empty": ((200, MULTIPART, b"--cut--"), "archive-incomplete"),
+    "error": ((500, "text/plain", "oops"), "archive-failed"),
+    "not-there": ((404, "text/plain", ""), "archive-incomplete"),
+}
+
+
+def test_a_series_that_does_not_come_is_told_and_the_rest_is_answered(
+    faulty, study_images, networks, tmp_path
+) -> None:
+    """In every way at once; a first attempt that fails, an image of another patient between, and an
+    archive that counts wrongly, cost no answer."""
+    good_images = study_images(1)
+    stranger = study_images(1, PatientID="Q")[0]
+    responses = {f"1.{n}": response for n, (response, _) in enumerate(WRONG_SERIES.values())}
+    asked: list[str] = []
+
+    def respond(path: str) -> tuple[int, str, str | bytes]:
+        series_uid = path.split("/series/")[1].split("/")[0].split("?")[0]
+        asked.append(series_uid)
+        if "/instances?" in path and series_uid in responses:
+            return 200, "application/dicom+json", "[]"
+        if "/instances?" in path:
+            uids = [{"00080018": {"Value": [image.SOPInstanceUID]}} for image in good_images]
+            return 200, "application/dicom+json", json.dumps(uids)
+        if series_uid in responses:
+            return responses[series_uid]
+        if asked.count(series_uid) == 1:
+            return 500, "text/plain", "not yet"
+        return 200, MULTIPART, message_of([stranger, *good_images])
+
+    rows = [WorklistRow(short_hash("P1"), f"{ROOT}.1", uid, images=5) for uid in responses]
+    good_row = WorklistRow(short_hash("P1"), f"{ROOT}.1", f"{ROOT}.1.1", images=17)
+    archive_run = run_of(faulty(respond).url, tmp_path / "out", [*rows, good_row], networks)
+    code_by_series = {row.series_uid: fault.code for row, fault in archive_run.failed}
+    assert code_by_series == {f"1.{n}": code for n, (_, code) in enumerate(WRONG_SERIES.values())}
+    assert all(asked.count(uid) >= 3 for uid in responses)
+    (volume_id,) = archive_run.volume_ids
+    assert read_json(tmp_path / "out" / f"{volume_id}.json")["status"] != "refused"
+    kinds = [row["kind"] for row in archive_run.found_rows]
+    assert sorted(kinds) == ["unreadable"] * 5 + ["volume"]
+    assert sum(row["images"] for row in archive_run.found_rows) == len(good_images)
+
+
+@pytest.mark.parametrize(("make_plan", "code"), [(False, "archive-plan"), (True, "archive-fetch")])
+def test_a_folder_without_a_plan_of_dicomweb_is_told(make_plan, code, orthanc, tmp_path) -> None:
+    if make_plan:
+        invoke(
+            "archive", "plan", orthanc.network, "--dates", "19990101", "--out", tmp_path / "plan"
+        )
+    answer = CliRunner().invoke(
+        app, ["archive", "run", str(tmp_path / "plan"), "--out", str(tmp_path / "out")]
+    )
+    assert isinstance(answer.exception, ConfigError) and answer.exception.code == code
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_series_that_failed_is_tried_by_the_next_run(orthanc, networks, tmp_path) -> None:
+    rows = rows_planned(orthanc, tmp_path / "plan", "--dates", "20260103")
+    gone = [WorklistRow(rows[0].patient, row.study_uid, "1.2.3", images=5) for row in rows[:1]]
+    first_run = run_of(orthanc.web, tmp_path / "out", [rows[0], *gone], networks)
+    assert [fault.code for _, fault in first_run.failed] == ["archive-incomplete"]
+    second_run = run_of(orthanc.web, tmp_path / "out", rows, networks)
+    assert len(second_run.volume_ids) == 2 and not second_run.failed
+    assert 0 < second_run.fetched_bytes < 2 * first_run.fetched_bytes
+    assert not read_tsv(tmp_path / "plan" / "worklist.tsv")[0]["left_out"]
