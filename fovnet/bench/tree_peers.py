@@ -27,8 +27,7 @@ Floats = NDArray[np.float64]
 Train = Callable[[Configuration], float | None]
 """Trains a configuration, and gives its loss, None if it failed."""
 
-MOST_PROPOSALS = 40
-"""Of hyperopt, for each training: so many in a row that do not fit have not been seen."""
+MOST_PROPOSALS = 40  # of hyperopt, for each training; it needs 1.2 to 1.5
 MOST_EVALUATIONS = 2  # of NOMAD, for each training
 
 

@@ -83,10 +83,14 @@ class Network(nn.Sequential):
         weight = torch.cat([weight_of_channels, weight_of_ones], dim=1)
         weight = weight.contiguous(memory_format=torch.channels_last)
         activations = torch.cat([slices, torch.ones_like(slices[:, :1])], dim=1)
+        stride = opening.stride
+        if opening.kernel_size == (1, 1) and stride != (1, 1):
+            # the same numbers; torch 2.13 with a stride writes beyond its memory on CPUs, two
+            # channels last, and the process ends with a segmentation fault some steps later
+            activations = activations[:, :, :: stride[0], :: stride[1]]
+            stride = (1, 1)
         activations = activations.contiguous(memory_format=torch.channels_last)
-        return F.conv2d(
-            activations, weight, opening.bias, stride=opening.stride, padding=opening.padding
-        )
+        return F.conv2d(activations, weight, opening.bias, stride=stride, padding=opening.padding)
 
     def _statistics(self, slices: Tensor, normalise: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
         """Mean and standard deviation (c,): in training those of the batch, which also update the

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -193,7 +196,9 @@ def test_sides_round_down_as_in_a_worked_example() -> None:
 
 
 @pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("conv", [(), (Convolution(3, 5, 2, 2, 2), Convolution(4, 3))])
+@pytest.mark.parametrize(
+    "conv", [(), (Convolution(3, 5, 2, 2, 2), Convolution(4, 3)), (Convolution(4, 1, 3),)]
+)
 def test_the_normalisation_is_that_of_layers_called_one_after_another(
     conv: tuple[Convolution, ...], training: bool
 ) -> None:
@@ -216,6 +221,25 @@ def test_the_normalisation_is_that_of_layers_called_one_after_another(
         seen.append([scores.detach(), *gradients, *statistics])
     for ours, theirs in zip(*seen, strict=True):
         torch.testing.assert_close(ours, theirs)
+
+
+STEPS_OF_POINTS = """
+import torch
+from fovnet.net.family.layered import Convolution, Layered
+from fovnet.net.family.layered_model import build_layered_network
+torch.set_num_threads(1)
+network = build_layered_network(Layered((Convolution(16, 1, 2),), (), 3, side=64))
+network.to(memory_format=torch.channels_last)
+for _ in range(60):
+    network(torch.rand(8, 1, 64, 64)).square().mean().backward()
+"""
+
+
+def test_a_first_convolution_of_single_pixels_with_a_stride_keeps_to_its_memory() -> None:
+    """torch 2.13's own is killed by the C library, which finds its heap damaged."""
+    environment = {**os.environ, "MALLOC_PERTURB_": "165"}
+    process = subprocess.run([sys.executable, "-c", STEPS_OF_POINTS], env=environment, check=False)
+    assert process.returncode == 0
 
 
 def test_units_are_kept_by_the_hash_of_unsigned_numbers() -> None:
