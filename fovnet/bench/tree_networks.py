@@ -24,7 +24,7 @@ from fovnet.bench.tree_pictures import (
     write_slices,
 )
 from fovnet.bench.tree_problem import Answer, TreeProblem
-from fovnet.config.named_trees import TREES
+from fovnet.config.named_trees import named_tree
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.net.cost.layered import LayeredCosts
 from fovnet.net.cost.predicted import DeviceSpeed, Limits, Work
@@ -108,7 +108,7 @@ def slices_tree() -> Tree:
     """49 variables: at most five convolutions of 128 x 128 pixels and two dense layers."""
     conv = _convolutions((1, 5), channels=32, kernel=7, stride=3, padding=2, pooling=4)
     dense = _dense_layers(2, sizes=(8, 256))
-    space = _space(conv, dense, TREES["layers"]["optimiser"]["choose"], batches=(4, 32))
+    space = _space(conv, dense, named_tree("layers").space["optimiser"]["choose"], batches=(4, 32))
     return _tree(space, conv=2 * [_layer(6, 5, 2, 0, 2)], dense=[64], batch=16)
 
 
@@ -217,7 +217,7 @@ def _optimisers(slow_rate: float, fast_rate: float, decay: float) -> dict[str, A
     another decay to begin with."""
     least_rates = {"sgd": slow_rate, "adagrad": slow_rate, "adam": fast_rate, "rmsprop": fast_rate}
     optimisers = {}
-    for name, numbers in TREES["layers"]["optimiser"]["choose"].items():
+    for name, numbers in named_tree("layers").space["optimiser"]["choose"].items():
         rate = numbers["rate"]
         optimisers[name] = {
             **numbers,
@@ -231,7 +231,7 @@ def _space(
     conv: Any, dense: Any, optimisers: Mapping[str, Any], batches: tuple[int, int]
 ) -> dict[str, Any]:
     return {
-        **TREES["layers"],
+        **named_tree("layers").space,
         "conv": conv,
         "dense": dense,
         "optimiser": {"choose": optimisers},

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from fovnet.config.faults import describe_wanted, show_value, suggest_key
-from fovnet.config.files import read_yaml
+from fovnet.config.reading import read_yaml
 from fovnet.config.section import Section
 from fovnet.errors import ConfigError
 from fovnet.regions import DEFAULT, NONE, Region, Vocabulary, as_word

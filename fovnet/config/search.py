@@ -33,7 +33,7 @@ from fovnet.choices import (
     Targets,
 )
 from fovnet.config.faults import PathFaults, show_value
-from fovnet.config.named_trees import STARTS
+from fovnet.config.named_trees import TREE_NAMES, named_tree
 from fovnet.config.numbers import Level
 from fovnet.config.section import Section
 from fovnet.config.space import check_space
@@ -262,8 +262,8 @@ class Search(Section):
         if not isinstance(values, dict) or "start" in values:
             return values
         space = values.get("space")
-        if isinstance(space, str) and space in STARTS:
-            return {**values, "start": STARTS[space]}
+        if isinstance(space, str) and space in TREE_NAMES:
+            return {**values, "start": named_tree(space).start}
         if is_tree(space):
             return {**values, "start": {}}
         return values

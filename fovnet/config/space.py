@@ -6,7 +6,7 @@ from typing import Any
 
 from fovnet.config.axes import axis_faults, check_axis
 from fovnet.config.faults import show_value
-from fovnet.config.named_trees import TREES
+from fovnet.config.named_trees import TREE_NAMES, named_tree
 from fovnet.config.tree import check_tree, is_tree
 
 MEMBERS = "members"  # a space: the configurations of the networks that training.begin names
@@ -17,13 +17,13 @@ def check_space(space: Any) -> Any:
     ValueError that names every fault."""
     if space in ("paper", MEMBERS):
         return space
-    if isinstance(space, str) and space in TREES:
-        return check_tree(TREES[space])
+    if isinstance(space, str) and space in TREE_NAMES:
+        return check_tree(named_tree(space).space)
     if is_tree(space):
         return check_tree(space)
     if not isinstance(space, dict) or not space:
         raise ValueError(
-            f"{show_value(space)}; give paper, {', '.join(TREES)}, 'axis: levels' lines, or {MEMBERS} where "
+            f"{show_value(space)}; give paper, {', '.join(TREE_NAMES)}, 'axis: levels' lines, or {MEMBERS} where "
             "training.begin names networks"
         )
     levels_by_axis = {}

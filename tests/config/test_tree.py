@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from fovnet.acts.search_space import search_tree
 from fovnet.cli import app
-from fovnet.config.files import load_settings, parse
+from fovnet.config.files import parse
 from fovnet.config.models import Settings
 from fovnet.config.search import METHODS_ON_TREES, REASON_AGAINST_TREE
 from fovnet.config.tree import is_tree
@@ -236,17 +236,6 @@ def test_networks_to_begin_with_have_no_place_in_a_tree() -> None:
         match=r"  training.begin: its networks have blocks, this space has conv; leave it out \[config-invalid\]$",
     ):
         parse(raw, "mine.yaml")
-
-
-def test_the_tree_named_layers_is_that_of_the_configuration_that_comes_along() -> None:
-    """But for the start values that its start gives anyway."""
-    configs = Path(__file__).parents[2] / "configs"
-    written = load_settings(configs / "layers.yaml")
-    named = settings_of("layers")
-    assert search_tree(named).facts["starts"] == search_tree(written).facts["starts"]
-    variables = zip(search_tree(named).variables, search_tree(written).variables, strict=True)
-    for ours, theirs in variables:
-        assert (ours.path, ours.values) == (theirs.path, theirs.values)
 
 
 def test_the_tree_named_hypernomad_has_the_published_default_of_22_variables() -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from fovnet.config.files import load_settings
-from fovnet.config.named_trees import TREES
+from fovnet.config.named_trees import named_tree
 from fovnet.errors import SearchError
 from fovnet.net.cost.layered import LayeredCosts
 from fovnet.net.cost.predicted import DeviceSpeed, Limits, Work
@@ -34,7 +34,7 @@ def whole(low: int, high: int) -> dict[str, Any]:
 
 def space(**changes: Any) -> dict[str, Any]:
     """HyperNOMAD's scopes with as many channels as its network of 13 convolutions has; None leaves out."""
-    declared = {**TREES["hypernomad"]}
+    declared = {**named_tree("hypernomad").space}
     each = {**declared["conv"]["each"], "channels": whole(1, 512)}
     declared |= {"conv": {**declared["conv"], "each": each}, **changes}
     return {name: form for name, form in declared.items() if form is not None}
@@ -128,7 +128,7 @@ def test_the_configuration_that_comes_along_is_such_a_space() -> None:
             "search.space.dense: its copies are numbered from the other end of the network; set grows: first",
         ),
         (
-            {"conv": {**TREES["hypernomad"]["conv"], "grows": "first"}},
+            {"conv": {**named_tree("hypernomad").space["conv"], "grows": "first"}},
             "space-axes",
             "search.space.conv: its copies are numbered from the other end of the network; set grows: last",
         ),
