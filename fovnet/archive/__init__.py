@@ -11,5 +11,6 @@ answered as they come.
 
 Behind these doors: `claims`, what an archive answers, as text; `spans` and `listing`, all studies of
 an archive that limits its answers; `web`, QIDO-RS; `credentials`, how it is let in; `network`, C-FIND;
-`fetching` and `multipart`, WADO-RS; `journal`, what is done; and `faults`, what an archive does wrong.
+`arrival`, the images of a series, checked; `fetching` and `multipart`, WADO-RS; `getting`, C-GET;
+`journal`, what is done; and `faults`, what an archive does wrong.
 """

@@ -4,13 +4,13 @@ those above, as archives need not answer otherwise."""
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from socket import socket
 from typing import Any
 
 from pydicom.dataset import Dataset
-from pynetdicom import _config
+from pynetdicom import AE, _config
 from pynetdicom.association import Association
 from pynetdicom.sop_class import (  # type: ignore[attr-defined]
     StudyRootQueryRetrieveInformationModelFind,
@@ -103,12 +103,12 @@ class NetworkArchive:
             elif status is not None:
                 raise ArchiveError(
                     "archive-failed",
-                    f"{self._name}: answers a search with status {status:04X}; look into its log, and try again",
+                    f"{self.name}: answers a search with status {status:04X}; look into its log, and try again",
                 )
         self.close()
         raise ArchiveError(
             "archive-unreachable",
-            f"{self._name}: broke off a search, or did not answer for {self.timeout_s:g} s; try whether it "
+            f"{self.name}: broke off a search, or did not answer for {self.timeout_s:g} s; try whether it "
             f"is up, and whether {self.own_title} is allowed to search there",
         )
 
@@ -117,37 +117,53 @@ class NetworkArchive:
         if self._association is not None and self._association.is_established:
             return self._association
         self.close()
-        _config.LOG_HANDLER_LEVEL = "none"  # its log names patients, and nobody reads it
         application_entity = calling_entity(self.own_title, self.timeout_s)
         application_entity.add_requested_context(StudyRootQueryRetrieveInformationModelFind)
-        association = call(application_entity, self.peer, self.tls_context, self._connections)
+        return self.associate(application_entity, "answer searches (C-FIND, study root)")
+
+    def associate(
+        self,
+        application_entity: AE,
+        service: str,
+        handlers: Sequence[Any] = (),
+        roles: Sequence[Any] = (),
+    ) -> Association:
+        """An association for the contexts of an application, which is established, until `close`.
+        Raises ArchiveError.
+
+        service  what the archive is asked to do, in words
+        """
+        _config.LOG_HANDLER_LEVEL = "none"  # its log names patients, and nobody reads it
+        association = call(
+            application_entity, self.peer, self.tls_context, self._connections, handlers, roles
+        )
         if not association.is_established:
-            refusal = self._refusal_of(association)
+            refusal = self._refusal_of(association, service)
             self.close()
             raise refusal
         self._association = association
         return association
 
     @property
-    def _name(self) -> str:
+    def name(self) -> str:
+        """It in words."""
         return f"{self.peer.title} at {self.peer.host}:{self.peer.port}"
 
-    def _refusal_of(self, association: Association) -> ArchiveError:
+    def _refusal_of(self, association: Association, service: str) -> ArchiveError:
         """Why there is no association."""
         if association.is_rejected:
             rejection: Any = association.acceptor.primitive
             return ArchiveError(
                 "archive-denied",
-                f"{self._name}: rejects {self.own_title} ({rejection.reason_str}); have this AE title allowed "
+                f"{self.name}: rejects {self.own_title} ({rejection.reason_str}); have this AE title allowed "
                 "there, or give another by --aet",
             )
         if association.rejected_contexts:
             return ArchiveError(
                 "archive-denied",
-                f"{self._name}: does not answer searches (C-FIND, study root); have them allowed for "
-                f"{self.own_title} there",
+                f"{self.name}: does not {service}; have it allowed for {self.own_title} there",
             )
         return ArchiveError(
             "archive-unreachable",
-            f"{self._name}: does not answer; try whether it is up, and whether host and port are right",
+            f"{self.name}: does not answer; try whether it is up, and whether host and port are right",
         )

@@ -6,11 +6,13 @@ import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from fovnet.archive.arrival import Arrival
 from fovnet.archive.claims import Archive
 from fovnet.archive.timing import Throttle
 from fovnet.archive.worklist import WorklistRow
@@ -19,6 +21,7 @@ from fovnet.node.peers import peer_of, title_of
 from fovnet.node.tls import client_context
 
 if TYPE_CHECKING:
+    from fovnet.archive.network import NetworkArchive
     from fovnet.archive.web import WebArchive
 
 LIBRARIES = ("dicomweb_client", "pynetdicom")
@@ -72,26 +75,33 @@ def open_fetch(
 ) -> Iterator[Callable[[WorklistRow, Path], None]]:
     """What fills a folder with the images of a series, from an archive that is closed with the block.
 
-    Raises as `open_archive`, and ConfigError "archive-fetch" for what is no DICOMweb.
+    Raises as `open_archive`.
     """
-    if not address.is_web:
-        raise ConfigError(
-            "archive-fetch",
-            f"{address.place}: images are fetched by DICOMweb (WADO-RS) alone; make the plan of its "
-            "https:// address",
-        )
     _refuse_without_libraries()
-    from fovnet.archive.fetching import SeriesFetch  # imports requests, of an extra
+    if not address.is_web:
+        yield partial(_get_series, address, throttle)
+        return
+    from fovnet.archive.fetching import SeriesFetch, series_url  # imports requests, of an extra
 
     archive = _open_web_archive(address)
 
     def fetch(row: WorklistRow, folder: Path) -> None:
-        SeriesFetch(archive, row, folder, throttle).fetch()
+        arrival = Arrival(row, folder, series_url(archive, row), throttle)
+        SeriesFetch(archive, arrival).fetch()
 
     try:
         yield fetch
     finally:
         archive.close()
+
+
+def _get_series(address: Address, throttle: Throttle, row: WorklistRow, folder: Path) -> None:
+    """Fills a folder with the images of a series by C-GET, by associations of its own."""
+    from fovnet.archive.getting import SeriesGet  # imports pynetdicom, of an extra
+
+    archive = _open_network_archive(address)
+    name = f"{archive.name}, series {row.series_uid}"
+    SeriesGet(archive, Arrival(row, folder, name, throttle)).fetch()
 
 
 def _open_web_archive(address: Address) -> WebArchive:
@@ -103,7 +113,7 @@ def _open_web_archive(address: Address) -> WebArchive:
     return open_web_archive(address.place, credentials, address.authorities)
 
 
-def _open_network_archive(address: Address) -> Archive:
+def _open_network_archive(address: Address) -> NetworkArchive:
     from fovnet.archive.network import NetworkArchive  # imports pynetdicom, of an extra
 
     tls_context: ssl.SSLContext | None = None

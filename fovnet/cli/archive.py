@@ -177,6 +177,8 @@ def run(
     netrc: Netrc = None,
     token_file: TokenFile = None,
     ca: Authorities = None,
+    aet: Title = "FOVNET",
+    tls: Tls = False,
     model: ModelFolder = None,
     device: Device = "auto",
     pictures: Pictures = True,
@@ -186,10 +188,10 @@ def run(
     show_ids: ShowIds = False,
     engine: Engine = "auto",
 ) -> None:
-    """Answer the series of a plan, fetched from the archive by WADO-RS; one that does not come never stops
-    the rest, and a killed run resumes with the same command."""
+    """Answer the series of a plan, fetched from the archive by WADO-RS or C-GET; one that does not come never
+    stops the rest, and a killed run resumes with the same command."""
     place, rows = read_plan(plan_folder)
-    address = Address(place, netrc, token_file, ca)
+    address = Address(place, netrc, token_file, ca, aet, tls)
     throttle = Throttle(pace, hours_of(between))
     keep_freed_memory()
     with (

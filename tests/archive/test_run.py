@@ -93,6 +93,30 @@ def test_two_patients_of_one_series_uid_are_answered_apart(orthanc, networks, tm
     assert found == {short_hash(patient): SLICES for patient in ("P6a", "P6b")}
 
 
+def test_answers_of_images_by_c_get_are_those_by_wado(
+    orthanc, dcmqrscp, networks, tmp_path
+) -> None:
+    """Of two patients with one UID those of each alone.  A series that is not there is told: DCMTK's
+    archive answers 0000, and sends nothing."""
+    rows = rows_planned(orthanc, tmp_path / "plan", "--dates", "20260102-20260103")
+    gone = WorklistRow(rows[0].patient, rows[0].study_uid, "1.2.3", images=5)
+    runs = {
+        place: run_of(place, tmp_path / str(number), [*rows, gone], networks)
+        for number, place in enumerate((orthanc.web, orthanc.network, dcmqrscp.network))
+    }
+    web_run, *get_runs = runs.values()
+    assert len(web_run.volume_ids) == len(rows) == 5
+    for archive_run in runs.values():
+        assert [fault.code for _, fault in archive_run.failed] == ["archive-incomplete"]
+    for archive_run in get_runs:
+        assert archive_run.volume_ids == web_run.volume_ids
+        for volume_id in archive_run.volume_ids:
+            answer = read_json(archive_run.folder / f"{volume_id}.json")
+            expected_answer = read_json(web_run.folder / f"{volume_id}.json")
+            assert answer["statements"] == expected_answer["statements"]
+            assert answer["images"] == expected_answer["images"]
+
+
 @pytest.mark.slow
 def test_a_killed_run_goes_on(orthanc, tmp_path) -> None:
     """SIGKILL while images arrive: what was answered is not fetched again, and the tables are those of
@@ -184,14 +208,10 @@ def test_a_series_that_does_not_come_is_told_and_the_rest_is_answered(
 
 @pytest.mark.parametrize(("make_plan", "code"), [(False, "archive-plan"), (True, "archive-fetch")])
 def test_a_folder_without_a_plan_of_dicomweb_is_told(make_plan, code, orthanc, tmp_path) -> None:
-    if make_plan:
-        invoke(
-            "archive", "plan", orthanc.network, "--dates", "19990101", "--out", tmp_path / "plan"
-        )
     answer = CliRunner().invoke(
         app, ["archive", "run", str(tmp_path / "plan"), "--out", str(tmp_path / "out")]
     )
-    assert isinstance(answer.exception, ConfigError) and answer.exception.code == code
+    assert isinstance(answer.exception, ConfigError) and answer.exception.code == "archive-plan"
     assert not (tmp_path / "out").exists()
 
 
