@@ -63,7 +63,7 @@ def test_air_stays_dark_beside_a_dark_side_of_the_body() -> None:
     assert np.percentile(pixels[air], 95) < 40
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(floats(0.01, 3000), floats(-500, 500))
 def test_a_volume_in_another_unit_gives_the_same_slices(scale: float, offset: float) -> None:
     shaded = trunk() * coil() + 40
