@@ -24,6 +24,7 @@ from fovnet.net.device import choose_device
 from fovnet.net.recipe import Ranges
 from fovnet.results import Results
 from fovnet.search.space import Space
+from fovnet.search.tree_search import TreeSearch
 from fovnet.volume.slices.resizing import SIDE_PIXELS
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ def costs_of_layers(
 
 def price_tree(settings: Settings) -> TreePrices:
     """A sample of the points of the settings' tree, priced, and its start.  On a device that is not
-    measured yet seconds are of another one, and not limited."""
+    measured yet seconds are of another one, and not limited.  Raises SearchError "no-feasible-row"
+    where a search would."""
     device = DeviceSpeed(1.0, 1.0, 1.0)
     calibration = Results(Path(settings.results)).calibration
     if not isinstance(settings.search.speed, str) or calibration.exists():
@@ -98,7 +100,12 @@ def price_tree(settings: Settings) -> TreePrices:
         validation_slices=count_validation_slices(settings),
         device=device,
     )
-    return sample_prices(search_tree(settings), costs, settings.seed)
+    tree = search_tree(settings)
+    prices = sample_prices(tree, costs, settings.seed)
+    if prices.start_fault is not None and not len(prices.seconds):
+        # draws copies anew, too, before it says that nothing fits
+        TreeSearch(tree, settings.search.method, settings.seed, 1, None, costs)
+    return prices
 
 
 def price_space(

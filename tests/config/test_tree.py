@@ -276,6 +276,17 @@ def test_a_tree_is_checked_with_its_start(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert "valid.  tree of 9 variables, 9 at most active; start: 7 active" in done.output
     assert "fits; 1.00 of 10,000 draws fit" in done.output
+    each = {"channels": [2, 3], "kernel": [1]}
+    few = {"conv": {"repeat": {"low": 1, "high": 1}, "each": each}}
+    raw["search"] |= {"space": {**few, "rate": [0.1], "batch": [8]}, "limits": {"weights": 10}}
+    config.write_text(yaml.safe_dump(raw, sort_keys=False))
+    for verb in ("check", "cost"):
+        done = CliRunner().invoke(app, [verb, "--config", str(config)])
+        assert str(done.exception) == (
+            "none of 400 drawn fits, 400 for weights; raise a limit, or give search.space smaller networks. "
+            "[no-feasible-row]"
+        )
+    raw["search"] |= {"space": space, "limits": None}
     raw["search"]["start"] = {"conv": [{"kernel": 1}, {"kernel": 9}]}
     config.write_text(yaml.safe_dump(raw, sort_keys=False))
     done = CliRunner().invoke(app, ["check", "--config", str(config)])
