@@ -101,9 +101,7 @@ def _integrate_regret(
     b is normal about `best` with `best_deviation`."""
     abscissas, weights = _gauss_legendre_nodes(node_count)
     levels = lower_level + 0.5 * (abscissas + 1.0) * (upper_level - lower_level)
-    minimum_below_probability = np.array(
-        [_probability_any_below(level, mean, deviation) for level in levels]
-    )
+    minimum_below_probability = _probabilities_any_below(levels, mean, deviation)
     best_above_probability = np.ones(node_count)
     if best_deviation:
         best_above_probability = ndtr((best - levels) / best_deviation)
@@ -111,19 +109,22 @@ def _integrate_regret(
     return float(0.5 * (upper_level - lower_level) * weighted_sum)
 
 
-def _probability_any_below(
-    level: float, mean: Floats, deviation: Floats, chunk_size: int = 2048
-) -> float:
-    """P(min f < level) of independent points, by chunks; stops as soon as it is nearly certain."""
-    log_none_below = 0.0
+def _probabilities_any_below(
+    levels: Floats, mean: Floats, deviation: Floats, chunk_size: int = 2048
+) -> Floats:
+    """P(min f < level) of independent points, for every level; by chunks, of the levels where it is
+    not nearly certain yet."""
+    log_none_below = np.zeros(len(levels))
     for first_index in range(0, len(mean), chunk_size):
         chunk_slice = slice(first_index, first_index + chunk_size)
-        z = (level - mean[chunk_slice]) / deviation[chunk_slice]
+        is_open = log_none_below > -40.0
+        z = (levels[is_open, None] - mean[chunk_slice]) / deviation[chunk_slice]
         # below it 34,300 points together add 2e-11
-        log_none_below += float(log_ndtr(-z[z > -8.0]).sum())
-        if log_none_below < -40.0:
-            return 1.0
-    return -float(np.expm1(log_none_below))
+        is_near = z > -8.0
+        log_not_below = np.zeros(z.shape)
+        log_not_below[is_near] = log_ndtr(-z[is_near])
+        log_none_below[is_open] += log_not_below.sum(axis=1)
+    return np.where(log_none_below < -40.0, 1.0, -np.expm1(log_none_below))
 
 
 def log_h(z: Floats) -> Floats:

@@ -35,24 +35,31 @@ def encode(tree: Tree, points: Floats) -> Floats:
     places = points.copy()
     for values, numbers in tree.numbers_by_values:
         places[:, numbers] = values.places(points[:, numbers])
+    places_or_midway = np.where(np.isnan(places), 0.5, places)
     columns = [
-        _encoded_columns(variable, places[:, number])
+        _category_columns(variable.values, places[:, number])
+        if isinstance(variable.values, Levels) and variable.values.is_category
+        else places_or_midway[:, [number]]
         for number, variable in enumerate(tree.variables)
         if not variable.values.is_fixed
     ]
     return np.hstack([np.empty((len(points), 0)), *columns])
 
 
-def _encoded_columns(variable: Variable, places: Floats) -> Floats:
-    """The columns (m, c) of one variable at places (m,), which of a category are its levels' numbers."""
-    values = variable.values
-    is_inactive = np.isnan(places)
-    if not (isinstance(values, Levels) and values.is_category):
-        return np.where(is_inactive, 0.5, places)[:, None]
-    level_columns = values.axis.columns
+def _category_columns(category: Levels, numbers: Floats) -> Floats:
+    """The columns (m, c) of the numbers (m,) of a category's levels."""
+    is_inactive = np.isnan(numbers)
+    level_columns = category.axis.columns
     midway = level_columns.mean(axis=0)
-    indices = np.where(is_inactive, 0, places).astype(np.int64)
+    indices = np.where(is_inactive, 0, numbers).astype(np.int64)
     return np.where(is_inactive[:, None], midway, level_columns[indices])
+
+
+def _column_count(variable: Variable) -> int:
+    """How many columns a variable has that is not fixed."""
+    if isinstance(variable.values, Levels) and variable.values.is_category:
+        return variable.values.axis.columns.shape[1]
+    return 1
 
 
 def families_of(tree: Tree) -> tuple[str, ...]:
@@ -74,7 +81,7 @@ def tree_scales(tree: Tree) -> Scales:
         if variable.values.is_fixed:
             continue
         family = families.index(variable.family)
-        column_count = _encoded_columns(variable, np.full(1, np.nan)).shape[1]
+        column_count = _column_count(variable)
         family_of_columns += [family] * column_count
     count = len(families)
     median = MEDIAN_LENGTHSCALE * np.sqrt(min(count, MOST_COUNTED_FAMILIES))

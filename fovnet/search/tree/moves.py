@@ -51,10 +51,11 @@ class Ground(NamedTuple):
 
     def free_points(self, points: Floats) -> Floats:
         """Those of canonical points (m, d) that are free, each once, in their order."""
-        new_points = {key: point for point in points if (key := point.tobytes()) not in self.taken}
-        if not new_points:
+        index_by_point = {point.tobytes(): index for index, point in enumerate(points)}
+        new_indices = [index for key, index in index_by_point.items() if key not in self.taken]
+        if not new_indices:
             return points[:0]
-        candidates = np.stack(list(new_points.values()))
+        candidates = points[new_indices]
         faults = self.price(candidates).faults
         return candidates[[fault is None for fault in faults]]
 
