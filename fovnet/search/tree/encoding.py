@@ -58,7 +58,7 @@ def _category_columns(category: Levels, numbers: Floats) -> Floats:
 def _column_count(variable: Variable) -> int:
     """How many columns a variable has that is not fixed."""
     if isinstance(variable.values, Levels) and variable.values.is_category:
-        return variable.values.axis.columns.shape[1]
+        return int(variable.values.axis.columns.shape[1])
     return 1
 
 
