@@ -10,7 +10,7 @@ from torch import nn
 
 from fovnet.net.family.dropout import Dropout
 from fovnet.net.family.layered import Layered, NetworkShape
-from fovnet.net.family.model import NORM_EPSILON, FeatureMap, Network, build_network
+from fovnet.net.family.model import NORM_EPSILON, Convolution2d, FeatureMap, Network, build_network
 
 LAYER_BY_ACTIVATION: dict[str, type[nn.Module]] = {
     "relu": nn.ReLU,
@@ -43,7 +43,7 @@ def build_layered_network(net: Layered, generator: torch.Generator | None = None
     channels = net.channel_count
     has_pooling = any(layer.pooling > 1 for layer in net.conv)
     for index, layer in enumerate(net.conv):
-        layers[f"conv{index}"] = nn.Conv2d(
+        layers[f"conv{index}"] = Convolution2d(
             channels, layer.channels, layer.kernel, layer.stride, padding=layer.padding
         )
         channels = layer.channels

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from math import prod
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -16,6 +17,29 @@ from fovnet.net.family.dropout import Dropout
 NORM_EPSILON = 1e-5  # torch's own, added to variances
 # of running statistics: an average over about 50 batches, as batches of 16 slices vary
 NORM_MOMENTUM = 0.02
+
+
+def convolve(images: Tensor, weight: Tensor, layer: nn.Conv2d) -> Tensor:
+    """The output of a convolution with another weight.
+
+    Where a kernel of one pixel leaves pixels out, these are left out before: the same numbers, and
+    torch 2.13's own gradients of such a convolution can damage the heap of the process on a CPU.
+    """
+    stride: Any = layer.stride
+    padding: Any = layer.padding
+    if layer.kernel_size == (1, 1) and padding == (0, 0):
+        images = images[:, :, :: stride[0], :: stride[1]]
+        stride = (1, 1)
+    images = images.contiguous(memory_format=torch.channels_last)
+    return F.conv2d(images, weight, layer.bias, stride=stride, padding=padding)
+
+
+class Convolution2d(nn.Conv2d):
+    """A convolution as `convolve` computes it."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(n, f, h, w), of images (n, channels, side, side)."""
+        return convolve(images, self.weight, self)
 
 
 class Network(nn.Sequential):
@@ -83,14 +107,7 @@ class Network(nn.Sequential):
         weight = torch.cat([weight_of_channels, weight_of_ones], dim=1)
         weight = weight.contiguous(memory_format=torch.channels_last)
         activations = torch.cat([slices, torch.ones_like(slices[:, :1])], dim=1)
-        stride = opening.stride
-        if opening.kernel_size == (1, 1) and stride != (1, 1):
-            # the same numbers; torch 2.13 with a stride writes beyond its memory on CPUs, two
-            # channels last, and the process ends with a segmentation fault some steps later
-            activations = activations[:, :, :: stride[0], :: stride[1]]
-            stride = (1, 1)
-        activations = activations.contiguous(memory_format=torch.channels_last)
-        return F.conv2d(activations, weight, opening.bias, stride=stride, padding=opening.padding)
+        return convolve(activations, weight, opening)
 
     def _statistics(self, slices: Tensor, normalise: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
         """Mean and standard deviation (c,): in training those of the batch, which also update the

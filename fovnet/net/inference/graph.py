@@ -31,7 +31,7 @@ from torch import Tensor, nn
 from fovnet.errors import ModelError
 from fovnet.net.family.dropout import Dropout
 from fovnet.net.family.facts import StoredTensor, locate_tensors
-from fovnet.net.family.model import FeatureMap, Residual
+from fovnet.net.family.model import Convolution2d, FeatureMap, Residual
 from fovnet.net.family.weights import load_tensors
 from fovnet.net.inference.member_outputs import compute_image_outputs
 from fovnet.net.inference.onnx_engine import FEATURES, GRAPH_FACTS_KEY, IMAGES, PROBABILITIES
@@ -355,6 +355,7 @@ DRAW_BY_LAYER_TYPE: dict[type[nn.Module], Draw] = {
     nn.Sequential: _draw_sequence,
     nn.BatchNorm2d: _draw_normalisation,
     nn.Conv2d: _draw_convolution,
+    Convolution2d: _draw_convolution,
     nn.Linear: _draw_dense,
     nn.MaxPool2d: _draw_max_pooling,
     nn.AvgPool2d: _draw_mean_pooling,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -223,23 +220,23 @@ def test_the_normalisation_is_that_of_layers_called_one_after_another(
         torch.testing.assert_close(ours, theirs)
 
 
-STEPS_OF_POINTS = """
-import torch
-from fovnet.net.family.layered import Convolution, Layered
-from fovnet.net.family.layered_model import build_layered_network
-torch.set_num_threads(1)
-network = build_layered_network(Layered((Convolution(16, 1, 2),), (), 3, side=64))
-network.to(memory_format=torch.channels_last)
-for _ in range(60):
-    network(torch.rand(8, 1, 64, 64)).square().mean().backward()
-"""
-
-
-def test_a_first_convolution_of_single_pixels_with_a_stride_keeps_to_its_memory() -> None:
-    """torch 2.13's own is killed by the C library, which finds its heap damaged."""
-    environment = {**os.environ, "MALLOC_PERTURB_": "165"}
-    process = subprocess.run([sys.executable, "-c", STEPS_OF_POINTS], env=environment, check=False)
-    assert process.returncode == 0
+def test_a_convolution_of_single_pixels_is_that_of_the_pixels_it_reads() -> None:
+    """Its numbers and gradients, where a stride leaves pixels out, by a product of matrices."""
+    net = Layered((Convolution(4, 3), Convolution(5, 1, 3)), (), 2, side=16)
+    convolution = build_layered_network(net, torch.Generator().manual_seed(3)).get_submodule(
+        "conv1"
+    )
+    maps = torch.rand(2, 4, 14, 14, generator=torch.Generator().manual_seed(4), requires_grad=True)
+    output = convolution(maps)
+    weight, bias = convolution.weight.detach(), convolution.bias.detach()
+    read = maps.detach()[:, :, ::3, ::3]
+    expected = torch.einsum("fc,nchw->nfhw", weight[:, :, 0, 0], read) + bias[:, None, None]
+    torch.testing.assert_close(output, expected)
+    output.square().sum().backward()
+    torch.testing.assert_close(
+        convolution.weight.grad[:, :, 0, 0], torch.einsum("nfhw,nchw->fc", 2 * expected, read)
+    )
+    assert torch.count_nonzero(maps.grad) == read.numel()
 
 
 def test_units_are_kept_by_the_hash_of_unsigned_numbers() -> None:
