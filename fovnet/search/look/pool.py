@@ -139,6 +139,7 @@ def best_rows(view: TreeView) -> list[int]:
 def _climb(look: Look, view: TreeView, choice: TreeChoice) -> TreeChoice:
     """The choice, moved to the look's choice around it until that stays, at most MOST_CLIMBS times."""
     rng = generator(view.seed, "climb", view.slot)
+    view_of_new_points = replace(view, stopped_rows=())
     for _ in range(MOST_CLIMBS):
         centre = choice.point[None]
         around = [
@@ -147,7 +148,7 @@ def _climb(look: Look, view: TreeView, choice: TreeChoice) -> TreeChoice:
             neighbours(view.ground, choice.point),
         ]
         candidates = view.ground.free_points(np.concatenate(around))
-        next_choice, point = look_at(look, replace(view, stopped_rows=()), candidates)
+        next_choice, point = look_at(look, view_of_new_points, candidates)
         has_stayed = point.tobytes() == choice.point.tobytes()
         forecast = _with_greater_regret(next_choice.forecast, choice.forecast)
         choice = TreeChoice(point, forecast, next_choice.step)

@@ -10,7 +10,7 @@ import numpy as np
 
 from fovnet.errors import SearchError
 from fovnet.search.space import Level
-from fovnet.search.tree.tree import Configuration, Tree, Variable, are_active
+from fovnet.search.tree.tree import Configuration, Tree, Variable
 from fovnet.words import did_you_mean
 
 START = "search.start"
@@ -152,7 +152,7 @@ def change_point(
     point_before = tree.point(configuration)
     unused = dict(changes)
     for number, variable in enumerate(tree.variables):
-        if not are_active(point[None], variable)[0]:
+        if not variable.is_active(point.tolist()):
             continue
         point[number] = tree.starts[number]
         if not np.isnan(point_before[number]):

@@ -53,6 +53,10 @@ class Variable(NamedTuple):
     copy: str
     form: Any
 
+    def is_active(self, numbers: Sequence[float]) -> bool:
+        """Whether it is active in a point (d,) whose headers are settled; nan compares as False."""
+        return self.header == ROOT or self.least <= numbers[self.header] <= self.most
+
     @property
     def is_repeat(self) -> bool:
         """Whether it counts copies of a group."""
@@ -181,8 +185,7 @@ class Tree:
         missing gets its start value.  Raises ValueError for a value that a variable cannot have."""
         numbers = [np.nan] * len(self)
         for number, variable in enumerate(self.variables):
-            is_root = variable.header == ROOT
-            if not (is_root or variable.least <= numbers[variable.header] <= variable.most):
+            if not variable.is_active(numbers):
                 continue
             numbers[number] = float(self.starts[number])
             if variable.key in configuration:
@@ -226,14 +229,6 @@ class _OwnedVariables(NamedTuple):
         ]
         numbers, least, most = zip(*owned, strict=True)
         return cls(header, np.array(numbers), np.array(least), np.array(most))
-
-
-def are_active(points_so_far: Floats, variable: Variable) -> NDArray[np.bool_]:
-    """(m,) whether a variable is active in points (m, d) whose headers are settled."""
-    if variable.header == ROOT:
-        return np.ones(len(points_so_far), dtype=bool)
-    header_numbers = points_so_far[:, variable.header]  # nan compares as False
-    return np.asarray((variable.least <= header_numbers) & (header_numbers <= variable.most))
 
 
 def written_form(configuration: Configuration) -> str:
