@@ -108,7 +108,7 @@ def believe(view: View) -> Belief:
         fitted_rows = fitted_rows + len(view.space) * (rung_count - 1 - rungs)
         observed_rows = fitted_rows
         target_scores = fitted_scores
-    target = TARGETS[modelling.targets](target_scores)
+    target = _warp_scores(modelling.targets, target_scores.tobytes())
     thetas = _thetas(view, space, fitted_rows, fitted_scores)
     processes = _cached_processes(
         space, thetas, modelling.kernel, fitting.fitted_count(len(observed_rows)), len(view.space)
@@ -123,6 +123,12 @@ def believe(view: View) -> Belief:
     if has_rung_axis:
         best_value = mean.mean(axis=0)[known_rows].min()
     return Belief(known_rows, observed_rows, target, processes, mean, variance, float(best_value))
+
+
+@lru_cache(maxsize=2)
+def _warp_scores(targets: str, score_bytes: bytes) -> Target:
+    """The target of scores (N,): on a tree a slot looks at several tables."""
+    return TARGETS[targets](np.frombuffer(score_bytes))
 
 
 def _thetas(view: View, space: Space, rows: Integers, scores: Floats) -> Floats:
@@ -262,6 +268,8 @@ def _log_mean_over_processes(
         log_measure(mean[rows], variance[rows], best_value)
         for mean, variance in zip(belief.mean, belief.variance, strict=True)
     ]
+    if len(log_measures) == 1:
+        return log_measures[0]
     return np.asarray(logsumexp(log_measures, axis=0) - np.log(len(log_measures)))
 
 

@@ -18,7 +18,7 @@ from fovnet.search.look.tree_view import TreeChoice, TreeLook, TreeView
 from fovnet.search.look.view import Choice, Look, View
 from fovnet.search.space import Space
 from fovnet.search.tree.encoding import encode, tree_scales
-from fovnet.search.tree.moves import draw_points, neighbours, vary
+from fovnet.search.tree.moves import all_neighbours, draw_points, neighbours, vary
 from fovnet.search.tree.streams import generator
 from fovnet.search.trial import Forecast, latest_trials
 
@@ -145,7 +145,7 @@ def _climb(look: Look, view: TreeView, choice: TreeChoice) -> TreeChoice:
         around = [
             centre,
             vary(view.tree, rng, centre, CLIMB_COUNT),
-            neighbours(view.ground, choice.point),
+            all_neighbours(view.tree, view.costs, choice.point.tobytes()),
         ]
         candidates = view.ground.free_points(np.concatenate(around))
         next_choice, point = look_at(look, view_of_new_points, candidates)

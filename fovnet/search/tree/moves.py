@@ -175,12 +175,13 @@ def neighbours(ground: Ground, point: Floats, rules: LevelRules = NO_RULES) -> F
     """
     if rules:
         return ground.free_points(_neighbours_by_rules(ground.tree, ground.costs, point, rules))
-    return ground.free_points(_all_neighbours(ground.tree, ground.costs, point.tobytes()))
+    return ground.free_points(all_neighbours(ground.tree, ground.costs, point.tobytes()))
 
 
 @lru_cache(maxsize=256)
-def _all_neighbours(tree: Tree, costs: Costs, point_bytes: bytes) -> Floats:
-    """The neighbours without rules: those of the best points are wanted at each slot."""
+def all_neighbours(tree: Tree, costs: Costs, point_bytes: bytes) -> Floats:
+    """The neighbours (m, d) without rules, free or not: those of the best points are wanted at each
+    slot."""
     return _neighbours_by_rules(tree, costs, np.frombuffer(point_bytes), NO_RULES)
 
 
