@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,11 +34,17 @@ class Arrival:
     throttle: Throttle
     image_uids: set[str] = field(default_factory=set)
 
-    def begin(self) -> None:
-        """Waits for the hours; what an earlier attempt left is removed."""
+    @contextmanager
+    def arriving(self) -> Iterator[None]:
+        """Waits for the hours.  While the block runs, images may be kept; the folder is there
+        afterwards, or nothing of it where the block raises."""
         self.throttle.wait_for_hours()
-        shutil.rmtree(self._part_folder, ignore_errors=True)
         self._part_folder.mkdir(parents=True, mode=0o700)
+        try:
+            yield
+            self._part_folder.rename(self.folder)
+        finally:
+            shutil.rmtree(self._part_folder, ignore_errors=True)
 
     def keep(self, pieces: Iterable[bytes]) -> None:
         """Writes one image, unless it is of another series or patient.  Raises ArchiveError for what
@@ -60,7 +67,7 @@ class Arrival:
         else:
             path.unlink()
 
-    def finish(self, list_images: Callable[[], Answer], ask: Callable[[str], None]) -> None:
+    def complete(self, list_images: Callable[[], Answer], ask: Callable[[str], None]) -> None:
         """Asks for images one by one that a search lists and that have not arrived, where so many
         have not arrived as the worklist counts.  Raises ArchiveError where they do not come."""
         if len(self.image_uids) != self.row.images:
@@ -73,7 +80,6 @@ class Arrival:
                 if UID_PATTERN.fullmatch(image_uid):
                     ask(image_uid)
             self._refuse_missing(len(listed_uids), len(listed_uids - self.image_uids))
-        self._part_folder.rename(self.folder)
 
     def not_dicom(self) -> ArchiveError:
         """What is said of an answer that is no DICOM."""

@@ -33,17 +33,17 @@ class SeriesFetch:
 
     def fetch(self) -> None:
         """Fills the folder of the series.  Raises ArchiveError."""
-        self.arrival.begin()
-        try:
-            self._receive("")
-        except ArchiveError as fault:
-            if fault.status != HTTP_NOT_FOUND:
-                raise
         row = self.arrival.row
-        self.arrival.finish(
-            lambda: self.archive.find_images(row.study_uid, row.series_uid),
-            lambda image_uid: self._receive(f"/instances/{image_uid}"),
-        )
+        with self.arrival.arriving():
+            try:
+                self._receive("")
+            except ArchiveError as fault:
+                if fault.status != HTTP_NOT_FOUND:
+                    raise
+            self.arrival.complete(
+                lambda: self.archive.find_images(row.study_uid, row.series_uid),
+                lambda image_uid: self._receive(f"/instances/{image_uid}"),
+            )
 
     def _receive(self, place: str) -> None:
         """Keeps the images at a place below the series."""

@@ -42,13 +42,14 @@ class SeriesGet:
     def fetch(self) -> None:
         """Fills the folder of the series.  Raises ArchiveError."""
         row = self.arrival.row
-        self.arrival.begin()
         try:
-            self._get("SERIES")
-            self.archive.close()
-            self.arrival.finish(
-                lambda: self.archive.find_images(row.study_uid, row.series_uid), self._get_image
-            )
+            with self.arrival.arriving():
+                self._get("SERIES")
+                self.archive.close()
+                self.arrival.complete(
+                    lambda: self.archive.find_images(row.study_uid, row.series_uid),
+                    self._get_image,
+                )
         finally:
             self.archive.close()
 
