@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from fovnet.archive.faults import ArchiveError
 from fovnet.archive.opening import Address, open_fetch
 from fovnet.archive.run import JOURNAL_NAME, AnswerSettings, ArchiveRun, series_key
 from fovnet.archive.timing import Throttle
@@ -206,8 +207,21 @@ def test_a_series_that_does_not_come_is_told_and_the_rest_is_answered(
     assert sum(row["images"] for row in archive_run.found_rows) == len(good_images)
 
 
-@pytest.mark.parametrize(("make_plan", "code"), [(False, "archive-plan"), (True, "archive-fetch")])
-def test_a_folder_without_a_plan_of_dicomweb_is_told(make_plan, code, orthanc, tmp_path) -> None:
+def test_half_a_series_leaves_nothing_on_the_disk(faulty, study_images, tmp_path) -> None:
+    """An answer that breaks off after two images: what waits to be tried again takes no room."""
+    message = message_of(study_images(1)[:2]).removesuffix(b"--cut--")
+    server = faulty(lambda path: (200, MULTIPART, message))
+    row = WorklistRow(short_hash("P1"), f"{ROOT}.1", f"{ROOT}.1.1", images=SLICES)
+    with (
+        open_fetch(Address(server.url), Throttle()) as fetch,
+        pytest.raises(ArchiveError) as fault,
+    ):
+        fetch(row, tmp_path / "fetched" / "series")
+    assert fault.value.code == "archive-unreachable"
+    assert not list((tmp_path / "fetched").iterdir())
+
+
+def test_a_folder_without_a_plan_is_told(tmp_path) -> None:
     answer = CliRunner().invoke(
         app, ["archive", "run", str(tmp_path / "plan"), "--out", str(tmp_path / "out")]
     )
