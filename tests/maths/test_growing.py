@@ -145,3 +145,20 @@ def test_asked_about_the_first_rows_only_it_answers_as_about_all(
         part.posterior(rows, y, running), whole.posterior(rows, y, running), strict=True
     ):
         np.testing.assert_allclose(mine, expected[:asked], rtol=0.0, atol=1e-11)
+
+
+@pytest.mark.parametrize("moved_point", [None, 5])
+def test_over_another_cube_it_answers_as_a_new_process_to_the_bit(moved_point: int | None) -> None:
+    """With what it knows of the observed points, also where one of them is another there."""
+    growing = process(300, 0, settled=70)
+    rng = np.random.default_rng(1)
+    rows, y, pending = np.arange(90), rng.normal(size=90), np.array([95, 96])
+    growing.posterior(rows, y, pending)
+    cube = np.concatenate([growing.unit_cube[:100], rng.random((60, 4))])
+    if moved_point is not None:
+        cube[moved_point] = rng.random(4)
+    new = Growing(cube, growing.scales, growing.theta, settled_count=70)
+    again = growing.with_cube(cube)
+    for known, asked in ((90, pending), (80, pending[:0]), (90, pending[:1])):
+        expected = new.posterior(rows[:known], y[:known], asked)
+        assert np.array_equal(again.posterior(rows[:known], y[:known], asked), expected)

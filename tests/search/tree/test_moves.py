@@ -13,7 +13,7 @@ from hypothesis.strategies import integers
 from fovnet.bench.conditional import MOST_STRIDES, StrideCosts, conditional_tree
 from fovnet.search.look.neighbour_rules import level_rules
 from fovnet.search.look.view import Neighbour, Polling
-from fovnet.search.tree.costs import Columns, EqualCosts, Fault, Priced
+from fovnet.search.tree.costs import Columns, EqualCosts, Fault, Priced, columns_of
 from fovnet.search.tree.moves import Ground, draw_points, draw_prior, neighbours, vary
 from fovnet.search.tree.start import tree_with_start
 from fovnet.search.tree.streams import generator
@@ -190,6 +190,16 @@ def test_where_no_draw_fits_the_copy_to_blame_is_drawn_again() -> None:
     assert len(drawn.points) == 5
     assert_free(ground, drawn.points)
     assert drawn.drawn_count < 5_000
+
+
+def test_columns_of_points_are_those_of_their_configurations() -> None:
+    """Of two branches' variables of one name, too, and of words."""
+    points = prior(300)
+    columns = TREE.columns(points)
+    written = columns_of([TREE.configuration(point) for point in points])
+    assert columns.keys() == written.keys()
+    for key, column in columns.items():
+        np.testing.assert_array_equal(column, written[key])
 
 
 def test_strides_of_drawn_points_are_within_their_limit_although_most_are_not() -> None:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis.strategies import DrawFn, composite, floats, integers, sampled_from
+from hypothesis.strategies import DrawFn, composite, floats, integers, lists, one_of, sampled_from
 
 from fovnet.errors import SearchError
 from fovnet.records import digest
 from fovnet.search.tree.start import change_point, tree_with_start
 from fovnet.search.tree.tree import Tree, written_form
-from fovnet.search.tree.variables import Range
+from fovnet.search.tree.variables import Range, round_to_four_digits
 
 DECLARED: dict[str, Any] = {
     "conv": {
@@ -257,3 +257,11 @@ def test_points_too_many_for_a_number_are_infinite() -> None:
         for copies in (2, 64)
     ]
     assert counts == [90_000**2, float("inf")]
+
+
+@given(lists(one_of(floats(-1e30, 1e30), integers(-99_999, 99_999).map(lambda n: n / 2e6))))
+def test_many_numbers_are_rounded_as_each_is_written_with_four_digits(numbers: list[float]) -> None:
+    """Also halves between two of them, and powers of ten."""
+    numbers += [np.nan, -0.0, *(sign * 10.0**power for sign in (-1, 1) for power in range(-30, 30))]
+    written = np.array([float(f"{number:.4g}") for number in numbers])
+    assert round_to_four_digits(np.array(numbers)).tobytes() == written.tobytes()
