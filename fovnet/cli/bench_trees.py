@@ -28,6 +28,7 @@ from fovnet.records import write_tsv
 verbs = typer.Typer()
 RECOGNISER_BY_FILE = {f"{problem}.tsv": table_of("fovnet.bench.tree_races") for problem in PROBLEMS}
 DEFAULT_METHODS = ("gp-ei", "random")
+MOST_COUNTS = 3  # the last ones, on the screen; a fourth would not fit
 
 
 @verbs.command("tree")
@@ -101,9 +102,9 @@ def _standings_table(lines: Sequence[dict[str, Any]], counts: Sequence[int]) -> 
         f"{first['problem']}, {first['runs']} seeds: the best loss after so many trainings, ± its "
         "standard error"
     )
-    table.add_column("method", overflow="fold")
+    table.add_column("method", no_wrap=True)
     has_test = first["test_accuracy"] is not None
-    headings = [*map(str, counts), "worst", "CPU s", f"minus\n{first['method']}"]
+    headings = [*map(str, counts[-MOST_COUNTS:]), "worst", "CPU s", f"minus\n{first['method']}"]
     headings += [f"to\n{peer}" for peer in peers]
     if has_test:
         headings.append("test")
@@ -113,13 +114,13 @@ def _standings_table(lines: Sequence[dict[str, Any]], counts: Sequence[int]) -> 
         contestant_lines = lines[index * len(counts) : (index + 1) * len(counts)]
         difference = ""
         if index:
-            difference = f"{last_line['difference']:+.3f} ± {last_line['difference_se']:.3f}"
+            difference = f"{last_line['difference']:+.3f}±{last_line['difference_se']:.3f}"
         test_cells = []
         if has_test:
             test_cells = number_cells(".1%", last_line["test_accuracy"])
         table.add_row(
             contestant_name(last_line),
-            *(f"{line['mean']:.3f} ± {line['se']:.3f}" for line in contestant_lines),
+            *(f"{line['mean']:.3f}±{line['se']:.3f}" for line in contestant_lines[-MOST_COUNTS:]),
             f"{last_line['worst']:.3f}",
             f"{last_line['cpu_seconds']:.1f}",
             difference,
