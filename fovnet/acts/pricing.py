@@ -24,7 +24,7 @@ from fovnet.net.device import choose_device
 from fovnet.net.recipe import Ranges
 from fovnet.results import Results
 from fovnet.search.space import Space
-from fovnet.search.tree_search import TreeSearch
+from fovnet.search.tree.first_point import draw_first_point
 from fovnet.volume.slices.resizing import SIDE_PIXELS
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def price_tree(settings: Settings) -> TreePrices:
     prices = sample_prices(tree, costs, settings.seed)
     if prices.start_fault is not None and not len(prices.seconds):
         # draws copies anew, too, before it says that nothing fits
-        TreeSearch(tree, settings.search.method, settings.seed, 1, None, costs)
+        draw_first_point(tree, costs, settings.seed)
     return prices
 
 

@@ -21,8 +21,8 @@ from fovnet.search.search import AnySearch, Pick, Sight
 from fovnet.search.spend.ledger import LedgerEntry
 from fovnet.search.spend.schedule import FULL, Schedule
 from fovnet.search.tree.costs import Costs, columns_of
-from fovnet.search.tree.moves import Draw, Ground, draw_points
-from fovnet.search.tree.streams import generator
+from fovnet.search.tree.first_point import describe_start_fault, draw_first_point
+from fovnet.search.tree.moves import Ground
 from fovnet.search.tree.tree import Configuration, Tree, written_form
 from fovnet.search.trial import Proposal, Trial
 
@@ -69,8 +69,7 @@ class TreeSearch(AnySearch):
                 "give every variable a list of levels.",
             )
         level_rules(self.tree, self.polling)
-        if not len(self._stand_in.points):
-            raise self._nothing_fits()
+        _ = self._first_configuration  # raises where nothing fits
 
     @property
     def first_slots(self) -> int:
@@ -116,42 +115,19 @@ class TreeSearch(AnySearch):
         """Unknown."""
 
     @cached_property
-    def _stand_in(self) -> Draw:
+    def _first_configuration(self) -> Configuration:
         """The start if it fits, else what is drawn in its place."""
-        start = self.tree.start_point[None]
-        if self._fault_sentence(start) is None:
-            return Draw(start, 0, {})
-        rng = generator(self.seed, "stand-in")
-        return draw_points(Ground(self.tree, self.costs), rng, 1)
-
-    def _fault_sentence(self, points: Floats) -> str | None:
-        """Why the first of these points does not fit; None if it does."""
-        fault = Ground(self.tree, self.costs).price(points).faults[0]
-        if fault is None:
-            return None
-        return fault.sentence
-
-    def _nothing_fits(self) -> SearchError:
-        draw = self._stand_in
-        counts_in_words = ", ".join(
-            f"{count:,} for {reason}" for reason, count in draw.count_by_reason.items()
-        )
-        return SearchError(
-            "no-feasible-row",
-            f"none of {draw.drawn_count:,} drawn fits, {counts_in_words}; raise a limit, or give "
-            "search.space smaller networks.",
-        )
+        return self.tree.configuration(draw_first_point(self.tree, self.costs, self.seed))
 
     @property
     def start_note(self) -> str | None:
         """A sentence if the start does not fit."""
-        fault_sentence = self._fault_sentence(self.tree.start_point[None])
+        fault_sentence = describe_start_fault(self.tree, self.costs)
         if fault_sentence is None:
             return None
-        stand_in = self.tree.configuration(self._stand_in.points[0])
         return (
             f"The start does not fit ({fault_sentence}); the search starts at the first configuration drawn "
-            f"that does, {stand_in}."
+            f"that does, {self._first_configuration}."
         )
 
     def has_free_rows(self, earlier: Sequence[Proposal]) -> bool:
@@ -166,7 +142,7 @@ class TreeSearch(AnySearch):
 
     def first_pick(self) -> Pick:
         """The start, or what was drawn in its place."""
-        return self._pick_of(0, self.tree.configuration(self._stand_in.points[0]))
+        return self._pick_of(0, self._first_configuration)
 
     def continued_pick(self, proposal: Proposal) -> Pick:
         """The point of a proposal."""
@@ -256,6 +232,6 @@ class TreeSearch(AnySearch):
         is_canonical = text == written_form(self.tree.configuration(point))
         if is_begun or not is_canonical or proposal.row != len(points):
             return None
-        if self._fault_sentence(point[None]) is not None:
+        if Ground(self.tree, self.costs).price(point[None]).faults[0] is not None:
             return None
         return pick

@@ -188,7 +188,7 @@ def test_a_run_goes_from_slices_to_a_report_and_answers(run_config: Path) -> Non
     told = run_verb("search", "explain", folder / "results")
     assert "tree of 65 variables, 53 at most active. Of 4 trials asked for" in told
     picture = folder / "courses.png"
-    assert "random" in run_verb("search", "compare", folder / "results", "--out", picture)
+    assert "gp-ei" in run_verb("search", "compare", folder / "results", "--out", picture)
     answers = folder / "answers"
     run_verb(
         "predict", folder / "sim", "--model", folder / "results" / "ensemble", "--out", answers

@@ -5,4 +5,5 @@ The other files turn a standard plan into less usual ones, as found in archives;
 them, `collection` carries plans out.
 
     protocols, field_kinds  plans, and the kinds of field that they are of
+    measured_fields         fields and coils as measured in archives
 """

@@ -3,4 +3,5 @@ control, fruit, animals, hands.
 
     kinds  their names, some for training and some held out for tests
     scans  a volume of one
+    noise  a volume of noise alone
 """
