@@ -35,7 +35,7 @@ class TreePeer(NamedTuple):
     """A library, and its search: search(problem, seed, trials, train) trains at most `trials`
     configurations, the start first."""
 
-    library: PeerLibrary
+    software: PeerLibrary
     search: Callable[[TreeProblem, int, int, Train], None]
 
 

@@ -80,7 +80,7 @@ class TreeEntry:
     def setting(self) -> str:
         """ "workers=4"; another library's version; empty for the usual."""
         if self.contestant in TREE_PEERS:
-            return TREE_PEERS[self.contestant].library.version
+            return TREE_PEERS[self.contestant].software.version
         if self.workers > 1:
             return f"workers={self.workers}"
         return ""
@@ -120,7 +120,7 @@ def refuse_contestants(methods: Sequence[str], peers: Sequence[str], workers: in
             raise ConfigError(
                 "bench-peer", f"--peer {name}: unknown; choose among {', '.join(TREE_PEERS)}"
             )
-    refuse_missing("--peer", {name: TREE_PEERS[name].library.missing for name in peers})
+    refuse_missing("--peer", {name: TREE_PEERS[name].software.missing for name in peers})
     if peers and workers > 1:
         raise ConfigError(
             "bench-workers",
@@ -192,7 +192,7 @@ def _make_run_here(entry: TreeEntry) -> TreeRun:
         return answers[-1].loss
 
     if entry.contestant in TREE_PEERS:
-        for module in TREE_PEERS[entry.contestant].library.modules:
+        for module in TREE_PEERS[entry.contestant].software.modules:
             import_module(module)
     begin_seconds = time.process_time()
     with one_thread():

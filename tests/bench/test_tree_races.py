@@ -94,8 +94,8 @@ def test_the_optimum_has_the_lowest_value_and_nothing_beside_it_is_lower(problem
 def test_every_contestant_begins_with_the_start_and_keeps_its_seed(
     tmp_path: Path, contestant: str
 ) -> None:
-    if contestant in TREE_PEERS and TREE_PEERS[contestant].library.missing:
-        pytest.skip(f"{contestant} is not installed")
+    if contestant in TREE_PEERS and TREE_PEERS[contestant].software.missing:
+        pytest.skip(f"{contestant} is not installed: pip install hyperopt PyNomadBBO")
     entries = make_tree_entries(template(tmp_path), [contestant], 2)
     runs = race_on_tree(entries, tmp_path / "runs", 1)
     for run in runs:
@@ -195,7 +195,7 @@ def test_what_cannot_be_meant_is_refused_before_anything_runs(words: str, senten
 
 def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     library = PeerLibrary("nobodys-search", ("nobodys_search",), None)
-    absent = {**TREE_PEERS, "hyperopt": TREE_PEERS["hyperopt"]._replace(library=library)}
+    absent = {**TREE_PEERS, "hyperopt": TREE_PEERS["hyperopt"]._replace(software=library)}
     monkeypatch.setattr("fovnet.bench.tree_races.TREE_PEERS", absent)
     with pytest.raises(FovnetError, match=r"--peer hyperopt.*pip install nobodys-search.*missing"):
         bench("--peer", "hyperopt", "--out", "x")

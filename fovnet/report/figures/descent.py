@@ -3,7 +3,7 @@ and the frame of the poll around it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,18 +69,11 @@ def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
                 label=step_name,
                 zorder=3,
             )
-    failed_numbers = [point.configuration_number for point in points if point.score is None]
-    if failed_numbers:
-        axis.scatter(
-            failed_numbers,
-            [0.97] * len(failed_numbers),
-            transform=axis.get_xaxis_transform(),
-            marker="x",
-            s=14,
-            color=WARN,
-            linewidths=0.9,
-            label="failed",
-        )
+    draw_failures(
+        axis,
+        [point.configuration_number for point in points if point.score is None],
+        label="failed",
+    )
     points_with_centre = [point for point in points if point.centre_score is not None]
     axis.step(
         [point.configuration_number for point in points_with_centre],
@@ -92,6 +85,23 @@ def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
     axis.set_ylabel("score")
     axis.xaxis.get_major_locator().set_params(integer=True)
     legend_above(axis, len(COLOUR_AND_MARKER_BY_STEP) + 1, -0.01, columnspacing=1.2)
+
+
+def draw_failures(axis: Any, failed_numbers: Sequence[int], **options: Any) -> None:
+    """Crosses at the top, at the numbers of configurations that failed, with more `options` of
+    matplotlib; nothing without any."""
+    if not failed_numbers:
+        return
+    axis.scatter(
+        failed_numbers,
+        [0.97] * len(failed_numbers),
+        transform=axis.get_xaxis_transform(),
+        marker="x",
+        s=14,
+        color=WARN,
+        linewidths=0.9,
+        **options,
+    )
 
 
 def _draw_frames(axis: Any, points_with_frame: list[Point]) -> None:

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style, legend_above
 from fovnet.drawing.scales import scale_axis
 from fovnet.report.content.wording import levels_text, score_text
+from fovnet.report.figures.descent import draw_failures
 from fovnet.search.explain.tree_descent import StructureCourse, TreeDescent
 
 COLOURS = (ACCENT, WARN, "#2e7d4f", "#7a4fa3", INK, SOFT)
@@ -33,7 +34,13 @@ def structures_figure(descent: TreeDescent) -> Figure | None:
     with house_style():
         figure = Figure(figsize=(9.6, height_inches))
         axis: Any = figure.add_axes((0.08, 0.45 / height_inches, 0.9, 2.9 / height_inches))
-        _draw_failures(axis, descent)
+        failed_numbers = [
+            number
+            for course in descent.structures
+            for number, score in zip(course.numbers, course.scores, strict=True)
+            if score is None
+        ]
+        draw_failures(axis, failed_numbers)
         for course in descent.structures[len(drawn_structures) :]:
             _draw_scores(axis, course, FAINT)
             _draw_lowest(axis, course, FAINT, linewidth=0.7)
@@ -46,25 +53,6 @@ def structures_figure(descent: TreeDescent) -> Figure | None:
         scale_axis(axis, "y", scores)
         legend_above(axis, 1, -0.01)
         return figure
-
-
-def _draw_failures(axis: Any, descent: TreeDescent) -> None:
-    """Crosses at the top."""
-    failed_numbers = [
-        number
-        for course in descent.structures
-        for number, score in zip(course.numbers, course.scores, strict=True)
-        if score is None
-    ]
-    axis.scatter(
-        failed_numbers,
-        [0.97] * len(failed_numbers),
-        transform=axis.get_xaxis_transform(),
-        marker="x",
-        s=14,
-        color=WARN,
-        linewidths=0.9,
-    )
 
 
 def _scored_points(course: StructureCourse) -> tuple[list[int], list[float]]:
