@@ -116,6 +116,12 @@ def _open_web_archive(address: Address) -> WebArchive:
 def _open_network_archive(address: Address) -> NetworkArchive:
     from fovnet.archive.network import NetworkArchive  # imports pynetdicom, of an extra
 
+    if "@" not in address.place:
+        raise ConfigError(
+            "archive-address",
+            f"{address.place}: is no archive's address; give one as in https://pacs.example/dicom-web or "
+            "ARCHIVE@pacs.example:4242",
+        )
     tls_context: ssl.SSLContext | None = None
     if address.tls:
         tls_context = client_context(None, None, address.authorities)

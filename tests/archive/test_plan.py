@@ -325,7 +325,8 @@ def test_credentials_are_sent_and_written_nowhere(faulty, tmp_path, monkeypatch)
     ("words", "code"),
     [
         (["http://doctor:secret@127.0.0.1/dicom-web"], "archive-credentials"),
-        (["pacs.example:4242"], "node-peer"),
+        (["pacs.example:4242"], "archive-address"),
+        (["ARCHIVE@pacs.example"], "node-peer"),
         (["https://"], "archive-address"),
         (["http://127.0.0.1:9/dicom-web"], "archive-unreachable"),
         (["A@127.0.0.1:9"], "archive-unreachable"),
