@@ -16,7 +16,10 @@ from fovnet.acts.warm_start import warm_start_ensemble
 from fovnet.cli.options import ConfigFile
 from fovnet.cli.screen import err, out
 from fovnet.config import regions as configured_regions
+from fovnet.config.files import parse_as
 from fovnet.config.models import Settings
+from fovnet.config.node import NodeOptions
+from fovnet.config.reading import read_yaml
 from fovnet.decision.confidence_bar import fewest_subjects
 from fovnet.errors import ConfigError
 from fovnet.regions import DEFAULT, Vocabulary
@@ -44,6 +47,14 @@ verbs = typer.Typer()
 def check(config: ConfigFile) -> None:
     """Check a configuration: whether it is valid, what it will do, and what its collections lack; status 3 if
     they lack something."""
+    content = read_yaml(config)
+    if len(content.keys() & set(NodeOptions.key_names())) > len(
+        content.keys() & set(Settings.key_names())
+    ):
+        from fovnet.cli.node import check_node  # pydicom and scipy: no run's check needs them
+
+        check_node(config, parse_as(NodeOptions, content, str(config)))
+        return
     settings = read_settings(config)
     refuse_unwritable_results(settings, config)
     vocabulary = configured_regions.vocabulary(settings.regions)

@@ -21,19 +21,21 @@ from fovnet.cli.options import (
     model_folder,
 )
 from fovnet.cli.screen import err
+from fovnet.cli.screen import out as screen
+from fovnet.config.files import parse_as
+from fovnet.config.node import NodeOptions
+from fovnet.config.reading import read_yaml
 from fovnet.decision.ensemble import load_ensemble
+from fovnet.decision.folder import ModelFolder as Networks
 from fovnet.errors import ConfigError
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.node.answering import Answering
-from fovnet.node.outbox import Pauses
-from fovnet.node.peers import all_callers, caller_of, peer_of, title_of
 from fovnet.node.places import Places, lock_places
-from fovnet.node.settings import DoorLimits, NodeSettings
-from fovnet.node.tls import client_context, server_context
+from fovnet.node.settings import NodeSettings, settings_of
+from fovnet.records import why_unwritable
 
 verbs = typer.Typer()
-BYTES_PER_GIB = 2**30
-SECONDS_PER_HOUR = 3600
+DEFAULTS = NodeOptions(out=Path())
 
 DURABILITY_HELP = (
     "Stopped by Ctrl-C, SIGTERM or SIGKILL, the same command goes on where it was: an instance that was "
@@ -43,8 +45,29 @@ DURABILITY_HELP = (
     "is readable by its user alone. fovnet/node/README.md has the way of the data, and the page's figures."
 )
 """What the help of `node` ends with."""
+EXAMPLE_IN_WORDS = "configs/node.yaml of the repository is an example to start from"
+
+
+def _take_settings_of_file(context: typer.Context, path: Path | None) -> Path | None:
+    """Makes the settings of a file the defaults of the other options.  Raises ConfigError as
+    `read_yaml` and `parse_as`."""
+    if path is not None:
+        options = parse_as(NodeOptions, read_yaml(path, EXAMPLE_IN_WORDS), str(path))
+        default_by_name = options.model_dump(mode="json", exclude_none=True)
+        context.default_map = {**default_by_name, "include": ",".join(options.include)}
+    return path
+
 
 Folder = Annotated[Path, FolderOut("--out", help="Where all is kept: the queue, answers, reports.")]
+Config = Annotated[
+    Path | None,
+    PathOption(
+        "--config",
+        callback=_take_settings_of_file,
+        is_eager=True,
+        help="A YAML file with all settings, such as configs/node.yaml; what is given beside it wins.",
+    ),
+]
 Title = Annotated[str, typer.Option(help="The AE title of this node.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Where it listens; 0: any free port.")]
 Address = Annotated[
@@ -94,9 +117,7 @@ Authorities = Annotated[
     Path | None,
     PathOption(help="Authorities (PEM) that must have signed the callers' certificates."),
 ]
-TlsToPeer = Annotated[
-    bool, typer.Option("--to-tls", help="Speak TLS with --to, too; needs --tls-cert.")
-]
+TlsToPeer = Annotated[bool, typer.Option("--to-tls/--no-to-tls", help="Speak TLS with --to, too.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Include = Annotated[str, typer.Option(help=INCLUDE_HELP)]
 Engine = Annotated[str, typer.Option(help=ENGINE_HELP)]
@@ -104,83 +125,87 @@ Engine = Annotated[str, typer.Option(help=ENGINE_HELP)]
 
 @verbs.command(epilog=DURABILITY_HELP)
 def node(
-    out_folder: Folder,
-    aet: Title = "FOVNET",
-    port: Port = 11112,
-    bind: Address = "",
-    to: Peer = "",
+    out: Folder,
+    config: Config = None,
+    aet: Title = DEFAULTS.aet,
+    port: Port = DEFAULTS.port,
+    bind: Address = DEFAULTS.bind,
+    to: Peer = DEFAULTS.to,
     callers: Callers = None,
-    rest: Rest = 30,
-    longest: LongestRest = 900,
-    keep: KeepHours = 24,
-    give_up: GiveUpHours = 168,
-    reserve: ReserveGib = 2,
-    largest: LargestGib = 1,
-    associations: Associations = 16,
-    idle: IdleSeconds = 60,
-    page: PagePort = 11180,
-    tls_cert: Certificate = None,
-    tls_key: Key = None,
-    tls_ca: Authorities = None,
-    to_tls: TlsToPeer = False,
+    rest: Rest = DEFAULTS.rest,
+    longest: LongestRest = DEFAULTS.longest,
+    keep: KeepHours = DEFAULTS.keep,
+    give_up: GiveUpHours = DEFAULTS.give_up,
+    reserve: ReserveGib = DEFAULTS.reserve,
+    largest: LargestGib = DEFAULTS.largest,
+    associations: Associations = DEFAULTS.associations,
+    idle: IdleSeconds = DEFAULTS.idle,
+    page: PagePort = DEFAULTS.page,
+    tls_cert: Certificate = DEFAULTS.tls_cert,
+    tls_key: Key = DEFAULTS.tls_key,
+    tls_ca: Authorities = DEFAULTS.tls_ca,
+    to_tls: TlsToPeer = DEFAULTS.to_tls,
     model: ModelFolder = None,
-    device: Device = "auto",
+    device: Device = DEFAULTS.device,
     include: Include = "",
-    engine: Engine = "auto",
+    engine: Engine = DEFAULTS.engine,
 ) -> None:
     """A DICOM node: MR series that arrive by C-STORE are answered as `predict` does, and the structured
     reports are sent on."""
     _refuse_without_pynetdicom()
-    peer = None
-    tls_to_peer = None
-    if to:
-        peer = peer_of(to)
-    if to_tls:
-        _refuse_tls_to_nobody(to)
-        tls_to_peer = client_context(tls_cert, tls_key, tls_ca)
-    page_port = None
-    if page >= 0:
-        page_port = page
-    settings = NodeSettings(
-        title_of(aet),
-        port,
-        all_callers([caller_of(caller) for caller in callers or ()], peer),
-        peer,
-        host=bind,
-        page_port=page_port,
-        rest_s=rest,
-        longest_s=longest,
-        keep_h=keep,
-        limits=_door_limits(largest, reserve, associations, idle),
-        tls_in=server_context(tls_cert, tls_key, tls_ca),
-        tls_out=tls_to_peer,
-        pauses=Pauses(give_up_s=SECONDS_PER_HOUR * give_up),
+    options = NodeOptions(
+        out=out,
+        aet=aet,
+        port=port,
+        bind=bind,
+        to=to,
+        rest=rest,
+        longest=longest,
+        keep=keep,
+        give_up=give_up,
+        reserve=reserve,
+        largest=largest,
+        associations=associations,
+        idle=idle,
+        page=page,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        tls_ca=tls_ca,
+        to_tls=to_tls,
+        **{"from": callers or []},
     )
+    settings = settings_of(options)
     keep_freed_memory()
-    with lock_places(out_folder) as places:
+    with lock_places(out) as places:
         with device_and_engine_as_options():
             networks = load_ensemble(model_folder(model), device, engine=engine)
         answering = Answering(places, networks, tuple(kinds_included(include)))
         _run_until_signal(places, answering, settings)
 
 
-def _door_limits(
-    largest_gib: float, reserve_gib: float, associations: int, idle_s: float
-) -> DoorLimits:
-    """The limits of the door, from the options of the command line."""
-    return DoorLimits(
-        instance_bytes=round(largest_gib * BYTES_PER_GIB),
-        associations=associations,
-        idle_s=idle_s,
-        reserve_bytes=round(reserve_gib * BYTES_PER_GIB),
+def check_node(config: Path, options: NodeOptions) -> None:
+    """Prints what a node with these options would do.  Raises ConfigError as `settings_of`, and
+    "out-unwritable"; ModelError for a folder without networks."""
+    try:
+        settings = settings_of(options)
+    except ConfigError as fault:
+        raise ConfigError(fault.code, f"{config}: {fault.sentence}") from fault
+    if reason := why_unwritable(options.out, folder=True):
+        raise ConfigError(
+            "out-unwritable",
+            f"{config}: out: {options.out}: {reason}; name a folder that can be written",
+        )
+    Networks(model_folder(options.model)).refuse_missing()
+    callers_in_words = "this machine alone"
+    if options.callers:
+        callers_in_words = ", ".join(options.callers)
+    peer_in_words = "reports are sent to nobody"
+    if settings.peer is not None:
+        peer_in_words = f"reports are sent to {options.to}"
+    screen.print(
+        f"{config}: valid.  {settings.title} listens on port {settings.port}; callers: {callers_in_words}; "
+        f"{peer_in_words}; all is kept in {options.out}"
     )
-
-
-def _refuse_tls_to_nobody(to: str) -> None:
-    """Raises ConfigError "node-tls" for --to-tls without --to.  A node in plain text may send to an
-    archive that speaks TLS."""
-    if not to:
-        raise ConfigError("node-tls", "--to-tls without --to; give --to, too")
 
 
 def _refuse_without_pynetdicom() -> None:

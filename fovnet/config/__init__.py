@@ -5,6 +5,7 @@ begins.
     files       `parse`, `load_settings` and `write_settings`; nothing deeper than `fovnet.acts` sees
                 a YAML mapping
     prediction  `Prediction`, of a file of its own: an archive answered shard by shard
+    node        `NodeOptions`, of a file of its own, too: a DICOM node
     numbers     as people write them
     reading     `read_yaml`
     yaml_text   what a YAML text says otherwise than it looks

@@ -134,8 +134,7 @@ def _fault_in_words(fault: Any, kind: type[Section]) -> str:
             if key in section.model_fields:
                 section = _section_of_annotation(section.model_fields[key].annotation)
         return (
-            f"{dotted_path}: unknown key; "
-            f"{suggest_key(str(fault['loc'][-1]), tuple(section.model_fields))}"
+            f"{dotted_path}: unknown key; {suggest_key(str(fault['loc'][-1]), section.key_names())}"
         )
     if fault["type"] == "value_error":
         if isinstance(fault["ctx"]["error"], PathFaults):

@@ -19,3 +19,8 @@ class Section(BaseModel):
     @classmethod
     def _numbers_as_written(cls, value: Any, field: ValidationInfo) -> Any:
         return read_numbers(value, scalar_kinds(cls.model_fields[str(field.field_name)].annotation))
+
+    @classmethod
+    def key_names(cls) -> tuple[str, ...]:
+        """The keys of this section, as they are written in a file."""
+        return tuple(field.alias or name for name, field in cls.model_fields.items())
