@@ -49,10 +49,16 @@ class Arrival:
     def keep(self, pieces: Iterable[bytes]) -> None:
         """Writes one image, unless it is of another series or patient.  Raises ArchiveError for what
         is no DICOM."""
-        self.throttle.wait_for_image()
         path = self._part_folder / "arriving"
         with path.open("wb") as file:
             file.writelines(pieces)
+        if not self.take(path):
+            path.unlink()
+
+    def take(self, path: Path) -> bool:
+        """Moves one image here, unless it is of another series or patient; whether it did.  Raises
+        ArchiveError for what is no DICOM."""
+        self.throttle.wait_for_image()
         try:
             header = dcmread(path, specific_tags=IDENTIFYING_TAGS, stop_before_pixels=True)
             patient = short_hash(str(header.get("PatientID") or ""))
@@ -61,11 +67,11 @@ class Arrival:
         except Exception:  # pydicom raises various errors on what is no DICOM
             raise self.not_dicom() from None
         is_of_series = uids == (self.row.study_uid, self.row.series_uid)
-        if is_of_series and patient == self.row.patient and UID_PATTERN.fullmatch(image_uid):
-            path.rename(self._part_folder / f"{image_uid}.dcm")
-            self.image_uids.add(image_uid)
-        else:
-            path.unlink()
+        if not is_of_series or patient != self.row.patient or not UID_PATTERN.fullmatch(image_uid):
+            return False
+        path.rename(self._part_folder / f"{image_uid}.dcm")
+        self.image_uids.add(image_uid)
+        return True
 
     def complete(self, list_images: Callable[[], Answer], ask: Callable[[str], None]) -> None:
         """Asks for images one by one that a search lists and that have not arrived, where so many

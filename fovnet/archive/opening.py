@@ -6,7 +6,6 @@ import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from fovnet.archive.claims import Archive
 from fovnet.archive.timing import Throttle
 from fovnet.archive.worklist import WorklistRow
 from fovnet.errors import ConfigError
-from fovnet.node.peers import peer_of, title_of
+from fovnet.node.peers import Caller, all_callers, peer_of, title_of
 from fovnet.node.tls import client_context
 
 if TYPE_CHECKING:
@@ -25,6 +24,21 @@ if TYPE_CHECKING:
     from fovnet.archive.web import WebArchive
 
 LIBRARIES = ("dicomweb_client", "pynetdicom")
+Fetch = Callable[[WorklistRow, Path], None]
+"""Fills a folder with the images of a series.  Raises ArchiveError."""
+
+
+@dataclass(frozen=True)
+class DoorAddress:
+    """Where images come in by C-MOVE, and who may send them but the archive itself.
+
+    folder  on the disk of the series' folders
+    port    0 for any that is free
+    """
+
+    folder: Path
+    port: int
+    callers: tuple[Caller, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -36,6 +50,7 @@ class Address:
     authorities  whose certificates are trusted (PEM); None: those of the system
     own_title    our AE title
     tls          whether the DICOM network is called by TLS
+    door         where images come by C-MOVE; None: by C-GET
     """
 
     place: str
@@ -44,6 +59,7 @@ class Address:
     authorities: Path | None = None
     own_title: str = "FOVNET"
     tls: bool = False
+    door: DoorAddress | None = None
 
     @property
     def is_web(self) -> bool:
@@ -70,16 +86,16 @@ def open_archive(address: Address) -> Iterator[Archive]:
 
 
 @contextmanager
-def open_fetch(
-    address: Address, throttle: Throttle
-) -> Iterator[Callable[[WorklistRow, Path], None]]:
+def open_fetch(address: Address, throttle: Throttle) -> Iterator[Fetch]:
     """What fills a folder with the images of a series, from an archive that is closed with the block.
 
-    Raises as `open_archive`.
+    Raises as `open_archive`, and ConfigError "archive-door" for a door that cannot be opened.
     """
     _refuse_without_libraries()
+    _refuse_unfit_door(address)
     if not address.is_web:
-        yield partial(_get_series, address, throttle)
+        with _open_network_fetch(address, throttle) as network_fetch:
+            yield network_fetch
         return
     from fovnet.archive.fetching import SeriesFetch, series_url  # imports requests, of an extra
 
@@ -95,13 +111,45 @@ def open_fetch(
         archive.close()
 
 
-def _get_series(address: Address, throttle: Throttle, row: WorklistRow, folder: Path) -> None:
-    """Fills a folder with the images of a series by C-GET, by associations of its own."""
-    from fovnet.archive.getting import SeriesGet  # imports pynetdicom, of an extra
+@contextmanager
+def _open_network_fetch(address: Address, throttle: Throttle) -> Iterator[Fetch]:
+    """What fetches a series by C-GET, or by C-MOVE to a door that is open while the block runs; each
+    by associations of its own."""
+    from fovnet.archive.getting import SeriesGet  # these import pynetdicom, of an extra
+    from fovnet.archive.moving import SeriesMove, open_reception
 
     archive = _open_network_archive(address)
-    name = f"{archive.name}, series {row.series_uid}"
-    SeriesGet(archive, Arrival(row, folder, name, throttle)).fetch()
+
+    def arrival_of(row: WorklistRow, folder: Path) -> Arrival:
+        return Arrival(row, folder, f"{archive.name}, series {row.series_uid}", throttle)
+
+    door = address.door
+    if door is None:
+        yield lambda row, folder: SeriesGet(
+            _open_network_archive(address), arrival_of(row, folder)
+        ).fetch()
+        return
+    callers = all_callers(door.callers, archive.peer, "")
+    with open_reception(door.folder, archive.own_title, door.port, callers) as reception:
+        yield lambda row, folder: SeriesMove(
+            _open_network_archive(address), arrival_of(row, folder), reception
+        ).fetch()
+
+
+def _refuse_unfit_door(address: Address) -> None:
+    """Raises ConfigError "archive-door" for a door that an archive does not send to."""
+    if address.door is None:
+        return
+    if address.is_web:
+        raise ConfigError(
+            "archive-door",
+            f"--move: {address.place} is asked by DICOMweb, which sends to no port; leave --move out",
+        )
+    if address.tls:
+        raise ConfigError(
+            "archive-door",
+            "--move with --tls: images would come in without TLS; leave --move out, and they come by C-GET",
+        )
 
 
 def _open_web_archive(address: Address) -> WebArchive:

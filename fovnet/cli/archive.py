@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from fovnet.archive.opening import Address, open_archive, open_fetch
+from fovnet.archive.opening import Address, DoorAddress, open_archive, open_fetch
 from fovnet.archive.plan import PLAN_NAME, Plan, read_plan
 from fovnet.archive.query import Query, modality_of, read_uids, span_of
 from fovnet.archive.queue import RETRY_PAUSES_S
-from fovnet.archive.run import AnswerSettings, ArchiveRun
+from fovnet.archive.run import IMAGES_FOLDER, AnswerSettings, ArchiveRun
 from fovnet.archive.timing import Throttle, hours_of
 from fovnet.archive.worklist import WORKLIST_NAME, Totals
 from fovnet.cli.options import (
@@ -36,6 +36,7 @@ from fovnet.cli.predicting import conclude, decide_faces, show_failures, write_t
 from fovnet.cli.screen import err, out, progress_bar
 from fovnet.decision.ensemble import load_ensemble
 from fovnet.machine.allocation import keep_freed_memory
+from fovnet.node.peers import caller_of
 from fovnet.own_files import is_our_json
 from fovnet.report.pages import answers_folder
 from fovnet.words import several
@@ -164,6 +165,24 @@ PaceOption = Annotated[
 Between = Annotated[
     str, typer.Option(help="Hours of the day in which series are asked for: 22:00-06:00.")
 ]
+MovePort = Annotated[
+    int | None,
+    typer.Option(
+        "--move",
+        min=0,
+        max=65535,
+        help="Fetch by C-MOVE to this port, which ARCHIVE must know as that of --aet; without, by C-GET.",
+        show_default=False,
+    ),
+]
+Senders = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--from",
+        help="AE@NETWORK that may send with --move where it is not ARCHIVE itself, as of `node`.",
+        show_default=False,
+    ),
+]
 
 
 @archive.command("run", epilog=RUN_HELP)
@@ -179,6 +198,8 @@ def run(
     ca: Authorities = None,
     aet: Title = "FOVNET",
     tls: Tls = False,
+    move: MovePort = None,
+    senders: Senders = None,
     model: ModelFolder = None,
     device: Device = "auto",
     pictures: Pictures = True,
@@ -188,10 +209,14 @@ def run(
     show_ids: ShowIds = False,
     engine: Engine = "auto",
 ) -> None:
-    """Answer the series of a plan, fetched from the archive by WADO-RS or C-GET; one that does not come never
+    """Answer the series of a plan, fetched from the archive by WADO-RS, C-GET or C-MOVE; one that does not come never
     stops the rest, and a killed run resumes with the same command."""
     place, rows = read_plan(plan_folder)
-    address = Address(place, netrc, token_file, ca, aet, tls)
+    door = None
+    if move is not None:
+        callers = tuple(map(caller_of, senders or ()))
+        door = DoorAddress(out_folder / IMAGES_FOLDER, move, callers)
+    address = Address(place, netrc, token_file, ca, aet, tls, door)
     throttle = Throttle(pace, hours_of(between))
     keep_freed_memory()
     with (

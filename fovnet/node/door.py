@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from socketserver import BaseServer
 from threading import Thread
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from pydicom import dcmread
 from pydicom.filebase import DicomBytesIO
@@ -34,7 +34,7 @@ from pynetdicom.transport import ThreadedAssociationServer
 
 from fovnet.node.connection import connection_of, reason_of_end
 from fovnet.node.figures import Figures
-from fovnet.node.inbox import Inbox, hash_uids
+from fovnet.node.inbox import hash_uids
 from fovnet.node.lobby import Lobby
 from fovnet.node.peers import ANY_TITLE, Caller
 from fovnet.node.refusals import Refusals
@@ -62,7 +62,22 @@ IDENTIFYING_TAGS = ["SOPClassUID", "SOPInstanceUID", "StudyInstanceUID", "Series
 
 
 class InstanceMismatch(ValueError):
-    """A data set that lacks a UID, or has another SOP Instance UID than was announced."""
+    """An instance that belongs nowhere; what its sender did, in words."""
+
+
+class InstanceKeeper(Protocol):
+    """What instances are given to, from any thread: an `Inbox`."""
+
+    def keep(
+        self, write: Callable[[BinaryIO], object], read_names: Callable[[Path], tuple[str, str]]
+    ) -> object:
+        """As `Inbox`; or raises InstanceMismatch."""
+
+    def free_bytes(self) -> int:
+        """What the disk has left."""
+
+    def wait_for_room(self, has_room: Callable[[], bool]) -> None:
+        """Notes that an instance was refused for want of room."""
 
 
 class DoorServer(ThreadedAssociationServer):
@@ -104,7 +119,7 @@ class Door:
     on_commitment  told of what a peer says of its commitment; None: there is no peer
     """
 
-    inbox: Inbox
+    inbox: InstanceKeeper
     figures: Figures
     limits: DoorLimits
     callers: Sequence[Caller]
@@ -297,7 +312,7 @@ class Door:
             return self._refuse_for_want_of_room(byte_count)
 
         def write_instance(file: BinaryIO) -> None:
-            file.write(_file_header(event))
+            file.write(file_header(event))
             file.write(data_set_bytes.getbuffer())
 
         try:
@@ -307,12 +322,8 @@ class Door:
                     path, str(store_request.AffectedSOPInstanceUID)
                 ),
             )
-        except InstanceMismatch:
-            cause = (
-                "sent an instance without the UIDs of study and series, or with another than "
-                "announced (A900)"
-            )
-            self.refusals.tell("mismatched", _caller_in_words(event.assoc), cause)
+        except InstanceMismatch as fault:
+            self.refusals.tell("mismatched", _caller_in_words(event.assoc), f"{fault} (A900)")
             return STATUS_MISMATCH
         except (OSError, MemoryError):
             return self._refuse_for_want_of_room(byte_count)
@@ -326,7 +337,7 @@ class Door:
         return STATUS_SUCCESS
 
     def _has_room(self, byte_count: int) -> bool:
-        return self.inbox.places.free_bytes() - byte_count >= self.limits.reserve_bytes
+        return self.inbox.free_bytes() - byte_count >= self.limits.reserve_bytes
 
     def _refuse_for_want_of_room(self, byte_count: int) -> int:
         """Refuses an instance for want of room, and lets all series wait until there is some."""
@@ -377,7 +388,7 @@ def _reject_and_close(association: Any, result_source_reason: tuple[int, int, in
     association.kill()
 
 
-def _file_header(event: evt.Event) -> bytes:
+def file_header(event: evt.Event) -> bytes:
     """Preamble and file meta information: the same for the same instance, whatever versions wrote
     them."""
     store_request: Any = event.request
@@ -410,5 +421,7 @@ def _series_key_and_file_name(instance_path: Path, announced_uid: str) -> tuple[
         or not series_uid
         or str(data_set_header.get("SOPInstanceUID", "")) != announced_uid
     ):
-        raise InstanceMismatch
+        raise InstanceMismatch(
+            "sent an instance without the UIDs of study and series, or with another than announced"
+        )
     return hash_uids(study_uid, series_uid), f"{hash_uids(announced_uid)}.dcm"

@@ -96,6 +96,10 @@ class Inbox:
         arrival.last_s = now_s
         arrival.instances += 1
 
+    def free_bytes(self) -> int:
+        """What the disk has left."""
+        return self.places.free_bytes()
+
     def wait_for_room(self, has_room: Callable[[], bool]) -> None:
         """Notes that an instance was refused for want of room: any series may wait for it, and none
         is at rest until there is room, and its sender has had the time to send again."""

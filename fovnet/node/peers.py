@@ -86,12 +86,14 @@ def caller_of(text: str) -> Caller:
     return Caller(title, _addresses(network_text, f"--from {text}"))
 
 
-def all_callers(callers: Sequence[Caller], peer: ReportPeer | None) -> tuple[Caller, ...]:
-    """Who may call: these, or without any those on this machine; and the peer that reports go to,
-    which calls back to commit itself to keep them."""
+def all_callers(
+    callers: Sequence[Caller], peer: ReportPeer | None, option: str = "--to "
+) -> tuple[Caller, ...]:
+    """Who may call: these, or without any those on this machine; and a peer that calls back, as the
+    one that reports go to, of an option, to commit itself to keep them."""
     allowed_callers = list(callers) or [LOCAL_CALLER]
     if peer is not None:
-        allowed_callers.append(Caller(peer.title, _addresses(peer.host, f"--to {peer.host}")))
+        allowed_callers.append(Caller(peer.title, _addresses(peer.host, f"{option}{peer.host}")))
     return tuple(allowed_callers)
 
 

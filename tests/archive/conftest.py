@@ -35,12 +35,14 @@ ROOT = "1.2.826.0.1.3680043.8.498"
 
 @dataclass(frozen=True)
 class Server:
-    """An archive at work: its two places, "" for what it does not speak."""
+    """An archive at work: its two places, "" for what it does not speak; and the port where it
+    believes FOVNET to listen."""
 
     web: str
     network: str
     port: int
     title: str
+    door_port: int
 
     def store(self, images: list[FileDataset]) -> None:
         """Stores images; Orthanc keeps them as the files would be, byte for byte."""
@@ -105,6 +107,7 @@ def orthanc_of(folder: Path, **settings: Any) -> Iterator[Server]:
         "DicomAlwaysAllowFind": True,
         "DicomAlwaysAllowGet": True,
         "DicomAlwaysAllowMove": True,
+        "DicomModalities": {"fovnet": ["FOVNET", "127.0.0.1", ports["door"]]},
         "Plugins": [str(plugin)],
         "DicomWeb": {"Enable": True, "Root": "/dicom-web/"},
     }
@@ -112,7 +115,11 @@ def orthanc_of(folder: Path, **settings: Any) -> Iterator[Server]:
     web = f"http://127.0.0.1:{ports['http']}"
     with running([program, str(folder / "orthanc.json")], lambda: answers_http(f"{web}/system")):
         yield Server(
-            f"{web}/dicom-web", f"ORTHANC@127.0.0.1:{ports['dicom']}", ports["dicom"], "ORTHANC"
+            f"{web}/dicom-web",
+            f"ORTHANC@127.0.0.1:{ports['dicom']}",
+            ports["dicom"],
+            "ORTHANC",
+            ports["door"],
         )
 
 
@@ -123,15 +130,17 @@ def dcmqrscp_of(folder: Path) -> Iterator[Server]:
     if program is None:
         pytest.skip("dcmqrscp not installed: apt-get install dcmtk")
     port = free_port()
+    door_port = free_port()
     (folder / "database").mkdir()
     (folder / "dcmqrscp.cfg").write_text(
         f"NetworkTCPPort = {port}\nMaxPDUSize = 16384\nMaxAssociations = 16\n"
-        "HostTable BEGIN\nHostTable END\nVendorTable BEGIN\nVendorTable END\nAETable BEGIN\n"
+        f"HostTable BEGIN\nfovnet = (FOVNET, 127.0.0.1, {door_port})\nHostTable END\n"
+        "VendorTable BEGIN\nVendorTable END\nAETable BEGIN\n"
         f"QRSCP {folder / 'database'} RW (200, 1024mb) ANY\nAETable END\n"
     )
     words = [program, "-c", str(folder / "dcmqrscp.cfg")]
     with running(words, lambda: listens(port)):
-        yield Server("", f"QRSCP@127.0.0.1:{port}", port, "QRSCP")
+        yield Server("", f"QRSCP@127.0.0.1:{port}", port, "QRSCP", door_port)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fovnet.archive.faults import ArchiveError
-from fovnet.archive.opening import Address, open_fetch
+from fovnet.archive.opening import Address, DoorAddress, open_fetch
 from fovnet.archive.run import JOURNAL_NAME, AnswerSettings, ArchiveRun, series_key
 from fovnet.archive.timing import Throttle
 from fovnet.archive.worklist import WorklistRow, read_worklist
@@ -36,9 +36,9 @@ def invoke(*words: object) -> str:
     return answer.output
 
 
-def folder_files(folder: Path) -> dict[str, bytes]:
+def folder_files(folder: Path, *left_out: str) -> dict[str, bytes]:
     """{name: content} of the files in a folder of answers; of a JSON without the stamps of files,
-    which are of a moment."""
+    which are of a moment, and what else is left out."""
     content_by_name = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -46,7 +46,9 @@ def folder_files(folder: Path) -> dict[str, bytes]:
             continue
         content_by_name[name] = path.read_bytes()
         if path.suffix == ".json" and path.stem != "found":
-            facts = {key: value for key, value in read_json(path).items() if key != "file"}
+            facts = read_json(path)
+            for key in ("file", *left_out):
+                del facts[key]
             content_by_name[name] = json.dumps(facts).encode()
     return content_by_name
 
@@ -78,10 +80,10 @@ def rows_planned(orthanc, folder: Path, *words: str) -> list[WorklistRow]:
     return [row for row in read_worklist(folder) if not row.left_out]
 
 
-def run_of(place: str, folder: Path, rows, networks, **how) -> ArchiveRun:
+def run_of(place: str, folder: Path, rows, networks, **address) -> ArchiveRun:
     archive_run = ArchiveRun(folder, rows, networks, ALONE)
-    with open_fetch(Address(place), Throttle()) as fetch:
-        archive_run.run(fetch, keep_bytes=1e9, jobs=2, pauses_s=(0.0, 0.1), **how)
+    with open_fetch(Address(place, **address), Throttle()) as fetch:
+        archive_run.run(fetch, keep_bytes=1e9, jobs=2, pauses_s=(0.0, 0.1))
     return archive_run
 
 
@@ -94,28 +96,41 @@ def test_two_patients_of_one_series_uid_are_answered_apart(orthanc, networks, tm
     assert found == {short_hash(patient): SLICES for patient in ("P6a", "P6b")}
 
 
-def test_answers_of_images_by_c_get_are_those_by_wado(
-    orthanc, dcmqrscp, networks, tmp_path
+def test_answers_are_the_same_by_each_protocol(
+    orthanc, dcmqrscp, networks, tmp_path, monkeypatch
 ) -> None:
-    """Of two patients with one UID those of each alone.  A series that is not there is told: DCMTK's
-    archive answers 0000, and sends nothing."""
+    """By WADO-RS, C-GET and C-MOVE, of two patients with one UID those of each alone.  A series that
+    is not there is told: DCMTK's archive answers 0000, and sends nothing; Orthanc C000 to C-MOVE.
+    The network tells no header of the files, which is then ours, so their checksum is another."""
     rows = rows_planned(orthanc, tmp_path / "plan", "--dates", "20260102-20260103")
     gone = WorklistRow(rows[0].patient, rows[0].study_uid, "1.2.3", images=5)
-    runs = {
-        place: run_of(place, tmp_path / str(number), [*rows, gone], networks)
-        for number, place in enumerate((orthanc.web, orthanc.network, dcmqrscp.network))
-    }
-    web_run, *get_runs = runs.values()
-    assert len(web_run.volume_ids) == len(rows) == 5
-    for archive_run in runs.values():
-        assert [fault.code for _, fault in archive_run.failed] == ["archive-incomplete"]
-    for archive_run in get_runs:
-        assert archive_run.volume_ids == web_run.volume_ids
-        for volume_id in archive_run.volume_ids:
-            answer = read_json(archive_run.folder / f"{volume_id}.json")
-            expected_answer = read_json(web_run.folder / f"{volume_id}.json")
-            assert answer["statements"] == expected_answer["statements"]
-            assert answer["images"] == expected_answer["images"]
+    folder = Path("answers")
+    code_by_run: dict[str, str] = {}
+    network_files = []
+    answers = []
+    for server in (orthanc, dcmqrscp):
+        addresses = {
+            "web": (server.web, None),
+            "get": (server.network, None),
+            "move": (server.network, DoorAddress(folder / "fetched", server.door_port)),
+        }
+        for protocol, (place, door) in addresses.items():
+            if not place:
+                continue
+            (tmp_path / server.title / protocol).mkdir(parents=True)
+            monkeypatch.chdir(tmp_path / server.title / protocol)
+            archive_run = run_of(place, folder, [*rows, gone], networks, door=door)
+            assert len(archive_run.volume_ids) == len(rows) == 5
+            (code_by_run[f"{server.title} {protocol}"],) = (
+                fault.code for _, fault in archive_run.failed
+            )
+            answers.append(folder_files(folder, "checksum"))
+            if protocol != "web":
+                network_files.append(folder_files(folder))
+    assert code_by_run.pop("ORTHANC move") == "archive-failed"
+    assert len(answers) == 5 and {*code_by_run.values()} == {"archive-incomplete"}
+    assert all(files == answers[0] for files in answers)
+    assert all(files == network_files[0] for files in network_files)
 
 
 @pytest.mark.slow

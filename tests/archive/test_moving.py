@@ -1,0 +1,87 @@
+"""A series that an archive sends to a door: what is said where it does not come."""
+
+from __future__ import annotations
+
+import socket
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+
+from fovnet.archive.faults import ArchiveError
+from fovnet.archive.opening import Address, DoorAddress, open_fetch
+from fovnet.archive.timing import Throttle
+from fovnet.archive.worklist import WorklistRow
+from fovnet.errors import ConfigError
+from fovnet.node.peers import Caller
+from fovnet.volume.dicom.table import short_hash
+from tests.archive.conftest import ROOT, SLICES, dcmqrscp_of, free_port
+
+pytest.importorskip("dicomweb_client", reason="dicomweb-client is not installed: make setup")
+ROW = WorklistRow(short_hash("P1"), f"{ROOT}.1", f"{ROOT}.1.1", images=SLICES)
+
+
+def fault_of(place: str, folder: Path, port: int, callers=(), **address) -> ArchiveError:
+    """What goes wrong with a series of one study, which leaves nothing on the disk."""
+    door = DoorAddress(folder / "fetched", port, callers)
+    with (
+        open_fetch(Address(place, door=door, **address), Throttle()) as fetch,
+        pytest.raises(ArchiveError) as fault,
+    ):
+        fetch(ROW, folder / "fetched" / "series")
+    assert not list((folder / "fetched").iterdir())
+    return fault.value
+
+
+def test_an_archive_that_does_not_know_the_door_is_told_of(orthanc, dcmqrscp, tmp_path) -> None:
+    """DCMTK's answers A801 to an unknown title; Orthanc C000, as to an unknown series."""
+    fault = fault_of(dcmqrscp.network, tmp_path, dcmqrscp.door_port, own_title="NOBODY")
+    assert fault.code == "archive-denied" and "status A801" in str(fault)
+    assert (
+        f"have NOBODY entered there as a destination, at this machine, port {dcmqrscp.door_port}"
+        in str(fault)
+    )
+    fault = fault_of(orthanc.network, tmp_path, orthanc.door_port, own_title="NOBODY")
+    assert fault.code == "archive-unreachable" and "status C000" in str(fault)
+    assert "have NOBODY entered there" in str(fault)
+
+
+@pytest.mark.parametrize("name", ["orthanc", "dcmqrscp"])
+def test_a_door_that_nothing_reaches_is_told_of(name, request, tmp_path) -> None:
+    """At another port than the archive knows."""
+    fault = fault_of(request.getfixturevalue(name).network, tmp_path, free_port())
+    assert fault.code == "archive-unreachable" and "no image comes" in str(fault)
+
+
+def test_a_sender_of_another_title_is_told_of(orthanc, tmp_path) -> None:
+    """Orthanc may be called by any title, and sends by its own."""
+    place = orthanc.network.replace("ORTHANC", "PACS")
+    scanner = Caller("SCANNER", (ip_network("10.0.0.0/8"),))
+    fault = fault_of(place, tmp_path, orthanc.door_port, (scanner,))
+    assert "'ORTHANC' at 127.0.0.1 may not call; --from AE@NETWORK lets it in" in str(fault)
+
+
+def test_images_that_an_archive_has_lost_are_told_of(study_images, tmp_path) -> None:
+    with dcmqrscp_of(tmp_path) as server:
+        server.store(study_images(1))
+        next((tmp_path / "database").glob("MR*")).unlink()
+        fault = fault_of(server.network, tmp_path, server.door_port)
+    assert fault.code == "archive-incomplete"
+    assert "1 of 5 images do not come" in str(fault) and "1 of its sub-operations failed" in str(
+        fault
+    )
+
+
+def test_a_port_in_use_is_told_of(tmp_path) -> None:
+    with socket.create_server(("", 0)) as taken, pytest.raises(ConfigError) as fault:
+        fault_of("ARCHIVE@127.0.0.1:104", tmp_path, taken.getsockname()[1])
+    assert fault.value.code == "archive-door" and "give a free one" in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    ("place", "tls"), [("http://127.0.0.1/dicom-web", False), ("A@127.0.0.1:9", True)]
+)
+def test_a_door_that_does_not_fit_is_told_of(place, tls, tmp_path) -> None:
+    with pytest.raises(ConfigError) as fault:
+        fault_of(place, tmp_path, 0, tls=tls)
+    assert fault.value.code == "archive-door"
