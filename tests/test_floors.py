@@ -47,11 +47,12 @@ FLOORS = {
     "label": 6,
     "report": 6,
     "acts": 7,
-    "node": 7,
-    "archive": 8,
+    "watch": 7,
+    "node": 8,
     "bench": 8,
-    "cli": 9,
-    "__main__": 10,
+    "archive": 9,
+    "cli": 10,
+    "__main__": 11,
 }
 FLOORS_OF_THE_PHANTOM = {
     "__init__": 0,

@@ -8,6 +8,7 @@ answered as they come.
     run      the answers on its series
     queue    series on their way, and the pauses between attempts
     timing   hours and pace
+    metrics  what a run tells while it is at work
 
 Behind these doors: `claims`, what an archive answers, as text; `spans` and `listing`, all studies of
 an archive that limits its answers; `web`, QIDO-RS; `credentials`, how it is let in; `network`, C-FIND;

@@ -30,10 +30,10 @@ from fovnet.errors import ConfigError
 from fovnet.machine.ports import refusal_of_port
 from fovnet.node.calling import calling_entity
 from fovnet.node.door import STATUS_SUCCESS, Door, InstanceMismatch
-from fovnet.node.figures import Figures
 from fovnet.node.inbox import hash_uids
 from fovnet.node.peers import Caller
 from fovnet.node.settings import DoorLimits
+from fovnet.watch.figures import Figures
 
 STATUS_UNKNOWN_DESTINATION = 0xA801  # PS3.4, table C.4-2
 # an archive may move a long series, or fetch it from tape, without a word meanwhile

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fovnet.archive.network import NetworkArchive
     from fovnet.archive.web import WebArchive
 
-LIBRARIES = ("dicomweb_client", "pynetdicom")
+LIBRARIES = ("dicomweb_client", "prometheus_client", "pynetdicom")
 Fetch = Callable[[WorklistRow, Path], None]
 """Fills a folder with the images of a series.  Raises ArchiveError."""
 
@@ -180,6 +180,6 @@ def _refuse_without_libraries() -> None:
     if not all(map(find_spec, LIBRARIES)):
         raise ConfigError(
             "archive-library",
-            "dicomweb-client and pynetdicom, which speak to archives, are not both installed; pip install "
-            "'fovnet[archive]' gets them",
+            "dicomweb-client and pynetdicom, which speak to archives, and prometheus-client are not all "
+            "installed; pip install 'fovnet[archive]' gets them",
         )

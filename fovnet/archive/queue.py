@@ -14,6 +14,7 @@ from pathlib import Path
 
 from fovnet.archive.faults import ArchiveError
 from fovnet.archive.worklist import WorklistRow
+from fovnet.watch.figures import Figures
 
 RETRY_PAUSES_S = 5.0, 30.0, 120.0, 600.0
 """After each failure of a series, or of the whole archive, until the next attempt."""
@@ -31,10 +32,11 @@ class FetchedSeries:
 
 @dataclass
 class _Attempt:
-    """A series to fetch, and how often it failed."""
+    """A series to fetch, how often it failed, and when it was begun, once it was."""
 
     row: WorklistRow
     failure_count: int = 0
+    begun_s: float = 0.0
 
 
 @dataclass
@@ -45,6 +47,7 @@ class FetchQueue:
     folder_of   where the images of a series go
     keep_bytes  that lie on the disk at most, by the estimates of the worklist until a series is
                 there; a larger one comes alone
+    trouble     why nothing is asked for at present; "" where series are
     """
 
     fetch: Callable[[WorklistRow, Path], None]
@@ -52,7 +55,8 @@ class FetchQueue:
     keep_bytes: float
     jobs: int = 2
     pauses_s: Sequence[float] = RETRY_PAUSES_S
-    fetched_bytes: int = 0
+    figures: Figures = field(default_factory=Figures)
+    trouble: str = ""
     _ready: deque[_Attempt] = field(default_factory=deque)
     _later: list[tuple[float, int, _Attempt]] = field(default_factory=list)
     """A heap of when a series may be tried again, and what keeps the order of equals."""
@@ -86,6 +90,21 @@ class FetchQueue:
         finally:
             executor.shutdown(cancel_futures=True)
 
+    def count_by_state(self) -> dict[str, int]:
+        """Series not yet given out: waiting, being fetched, put off after a failure."""
+        return {
+            "waiting": len(self._ready),
+            "fetching": len(self._running),
+            "put_off": len(self._later),
+        }
+
+    def oldest_waiting_s(self) -> float:
+        """Seconds since the series was begun that is longest on its way; 0.0 where none is."""
+        now_s = time.monotonic()
+        put_off_attempts = [attempt for _, _, attempt in list(self._later)]
+        begun_attempts = [*list(self._running.values()), *put_off_attempts]
+        return now_s - min((attempt.begun_s for attempt in begun_attempts), default=now_s)
+
     def _begin_fetches(self, executor: ThreadPoolExecutor) -> None:
         """Begins what may be begun: the first series that is ready, and whose images have room."""
         now_s = time.monotonic()
@@ -96,6 +115,7 @@ class FetchQueue:
             if self._bytes_on_disk and self._bytes_on_disk + size > self.keep_bytes:
                 return
             attempt = self._ready.popleft()
+            attempt.begun_s = attempt.begun_s or now_s
             self._bytes_on_disk += size
             self._running[executor.submit(self._fetch, attempt.row)] = attempt
 
@@ -105,8 +125,14 @@ class FetchQueue:
     def _fetch(self, row: WorklistRow) -> int:
         """Fetches a series; its bytes on the disk."""
         folder = self.folder_of(row)
+        start_s = time.monotonic()
         self.fetch(row, folder)
-        return sum(path.stat().st_size for path in folder.iterdir())
+        self.figures.time("fetch", time.monotonic() - start_s)
+        sizes = [path.stat().st_size for path in folder.iterdir()]
+        self.figures.count("instances", len(sizes))
+        self.figures.count("bytes", sum(sizes))
+        self.figures.count("series")
+        return sum(sizes)
 
     def _wait(self) -> set[Future[int]]:
         """Waits for a fetch to end, or until a series is ready."""
@@ -134,8 +160,8 @@ class FetchQueue:
         except ArchiveError as fault:
             return self._put_off(attempt, fault)
         self._outages = 0
+        self.trouble = ""
         self._bytes_on_disk += size
-        self.fetched_bytes += size
         return FetchedSeries(attempt.row, self.folder_of(attempt.row))
 
     def _put_off(self, attempt: _Attempt, fault: ArchiveError) -> FetchedSeries | None:
@@ -149,6 +175,7 @@ class FetchQueue:
             return FetchedSeries(attempt.row, None, fault)
         ready_s = time.monotonic() + self.pauses_s[attempt.failure_count]
         attempt.failure_count += 1
+        self.figures.count("retries")
         self._put_off_count += 1
         heappush(self._later, (ready_s, self._put_off_count, attempt))
         return None
@@ -161,3 +188,5 @@ class FetchQueue:
         if now_s >= self._open_s:  # not for each of the fetches that broke off together
             self._open_s = now_s + self.pauses_s[self._outages]
             self._outages += 1
+            self.figures.count("retries")
+            self.trouble = fault.sentence

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from fovnet.archive.faults import ArchiveError
 from fovnet.archive.journal import Journal
 from fovnet.archive.queue import FetchQueue
 from fovnet.archive.worklist import WorklistRow
-from fovnet.decision.answers_table import TableRows
+from fovnet.decision.answers_table import VOLUME_COLUMNS, TableRows
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.predict import predict_volumes
 from fovnet.records import digest, read_json
@@ -28,8 +29,11 @@ from fovnet.report.exports.headers import compare_with_text
 from fovnet.report.pages import answers_folder
 from fovnet.report.pages.predictions import write_prediction
 from fovnet.volume.sources.discovery import find_volumes, name_volumes
+from fovnet.watch.figures import Figures
+from fovnet.watch.tally import CountedAnswer, Tally
 
 JOURNAL_NAME = "archive-journal.jsonl"
+JOURNAL_FORMAT = 2  # since entries have what is counted of answers
 IMAGES_FOLDER = "fetched"
 KEY_LENGTH = 16  # hex digits: of a million series, two alike have a chance of 1 in 37 million
 
@@ -52,6 +56,8 @@ class ArchiveRun:
 
     progress      told (series done, series)
     failed        (row, fault) of the series that could not be fetched
+    tally         of the answers on the series of the worklist
+    queue         of the series on their way, once `run` has begun
     """
 
     folder: Path
@@ -60,7 +66,9 @@ class ArchiveRun:
     settings: AnswerSettings
     progress: Callable[[int, int], None] = lambda done, total: None
     failed: list[tuple[WorklistRow, ArchiveError]] = field(default_factory=list)
-    fetched_bytes: int = 0
+    figures: Figures = field(default_factory=Figures)
+    tally: Tally = field(default_factory=Tally)
+    queue: FetchQueue | None = None
     _entry_by_series: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def run(
@@ -74,7 +82,8 @@ class ArchiveRun:
         be asked any more."""
         journal = self._open_journal()
         shutil.rmtree(self.folder / IMAGES_FOLDER, ignore_errors=True)
-        queue = FetchQueue(fetch, self._images_of, keep_bytes, jobs, pauses_s)
+        queue = FetchQueue(fetch, self._images_of, keep_bytes, jobs, pauses_s, figures=self.figures)
+        self.queue = queue
         waiting_rows = [row for row in self.rows if series_key(row) not in self._entry_by_series]
         answers_folder.remove_earlier_files(
             self.folder,
@@ -96,9 +105,13 @@ class ArchiveRun:
                 done_count += 1
                 self.progress(done_count, len(self.rows))
         finally:
-            self.fetched_bytes = queue.fetched_bytes
             journal.close()
             shutil.rmtree(self.folder / IMAGES_FOLDER, ignore_errors=True)
+
+    @property
+    def fetched_bytes(self) -> int:
+        """Of images, by this run."""
+        return self.figures.counts["bytes"]
 
     @property
     def answered_count(self) -> int:
@@ -160,14 +173,34 @@ class ArchiveRun:
     def _open_journal(self) -> Journal:
         """The journal of runs that were told the same; its entries whose answers are there count as
         done."""
-        told = [self.networks.identity, __version__, vars(self.settings)]
+        told = [JOURNAL_FORMAT, self.networks.identity, __version__, vars(self.settings)]
         journal = Journal(self.folder / JOURNAL_NAME, digest(told))
         journal.open()
         for entry in journal.entries:
             answer_paths = [self.folder / f"{volume_id}.json" for volume_id in entry["volumes"]]
             if all(path.exists() for path in answer_paths):
                 self._entry_by_series[entry["series"]] = entry
+        row_by_key = self._row_by_key
+        for key, entry in self._entry_by_series.items():
+            if key in row_by_key:
+                self._tally_entry(entry)
         return journal
+
+    def _counted_cells(self, rows: TableRows) -> list[Any]:
+        """What the journal keeps of the answer on a volume, to count it after a restart: status,
+        codes, and {region: answer}."""
+        cell_by_column = dict(zip(VOLUME_COLUMNS, rows.answer, strict=False))
+        statements = rows.statements(self.networks.vocabulary.classes[:-1])
+        answer_by_region = {statement.region: statement.answer for statement in statements}
+        return [cell_by_column["status"], cell_by_column["code"].split(), answer_by_region]
+
+    def _tally_entry(self, entry: dict[str, Any]) -> None:
+        self.tally.add(
+            CountedAnswer(volume_id, entry["series"], status, tuple(codes), answer_by_region)
+            for volume_id, (status, codes, answer_by_region) in zip(
+                entry["volumes"], entry["answers"], strict=True
+            )
+        )
 
     def _images_of(self, row: WorklistRow) -> Path:
         return self.folder / IMAGES_FOLDER / series_key(row)
@@ -181,8 +214,10 @@ class ArchiveRun:
         sources = sorted(discovery.sources, key=lambda source: source.path)
         volume_ids = name_volumes([source.path for source in sources])
         named_sources = list(zip(volume_ids, sources, strict=True))
+        start_s = time.monotonic()
+        answers = []
         for prediction in predict_volumes(named_sources, self.networks):
-            write_prediction(
+            table_rows = write_prediction(
                 self.folder,
                 prediction,
                 self.networks.vocabulary,
@@ -193,10 +228,18 @@ class ArchiveRun:
                 faces=settings.faces,
                 model_name=self.networks.name,
             )
+            answers.append(self._counted_cells(table_rows))
+        self.figures.time("answer", time.monotonic() - start_s)
         key = series_key(row)
-        entry = {"series": key, "volumes": volume_ids, "found": discovery.series_rows}
+        entry = {
+            "series": key,
+            "volumes": volume_ids,
+            "answers": answers,
+            "found": discovery.series_rows,
+        }
         journal.add(entry)
         self._entry_by_series[key] = entry
+        self._tally_entry(entry)
 
     def _failed_row(self, row: WorklistRow, fault: ArchiveError) -> dict[str, Any]:
         return {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -162,6 +164,14 @@ Jobs = Annotated[int, typer.Option(min=1, help="Series fetched at a time.")]
 PaceOption = Annotated[
     float, typer.Option(min=0, help="Images a second, at most; 0: as they come.")
 ]
+PagePort = Annotated[
+    int,
+    typer.Option(
+        min=-1,
+        max=65535,
+        help="Port of /metrics and /health on 127.0.0.1; 0: any free one, -1: none.",
+    ),
+]
 Between = Annotated[
     str, typer.Option(help="Hours of the day in which series are asked for: 22:00-06:00.")
 ]
@@ -208,6 +218,7 @@ def run(
     include: Include = "",
     show_ids: ShowIds = False,
     engine: Engine = "auto",
+    page: PagePort = -1,
 ) -> None:
     """Answer the series of a plan, fetched from the archive by WADO-RS, C-GET or C-MOVE; one that does not come never
     stops the rest, and a killed run resumes with the same command."""
@@ -234,9 +245,26 @@ def run(
         )
         with progress_bar("answering", "series") as advance:
             archive_run = ArchiveRun(out_folder, rows, networks, settings, advance)
-            archive_run.run(fetch, keep_gb * BYTES_PER_GB, jobs, RETRY_PAUSES_S)
+            with _watched(archive_run, page):
+                archive_run.run(fetch, keep_gb * BYTES_PER_GB, jobs, RETRY_PAUSES_S)
         refuse_gone()
         _conclude_run(archive_run, out_folder)
+
+
+@contextmanager
+def _watched(archive_run: ArchiveRun, port: int) -> Iterator[None]:
+    """Serves the metrics of a run on a port while the block runs; -1: none.
+
+    Raises ConfigError "node-port" if it is taken.
+    """
+    if port < 0:
+        yield
+        return
+    from fovnet.archive.metrics import serve_metrics  # imports a library that is an extra
+
+    with serve_metrics(archive_run, port) as address:
+        err.print(f"metrics and health: {address}")
+        yield
 
 
 def _conclude_run(archive_run: ArchiveRun, out_folder: Path) -> None:

@@ -33,9 +33,11 @@ from fovnet.node.answering import Answering
 from fovnet.node.places import Places, lock_places
 from fovnet.node.settings import NodeSettings, settings_of
 from fovnet.records import why_unwritable
+from fovnet.words import join_names
 
 verbs = typer.Typer()
 DEFAULTS = NodeOptions(out=Path())
+LIBRARIES = ("pynetdicom", "prometheus_client")
 
 DURABILITY_HELP = (
     "Stopped by Ctrl-C, SIGTERM or SIGKILL, the same command goes on where it was: an instance that was "
@@ -152,7 +154,7 @@ def node(
 ) -> None:
     """A DICOM node: MR series that arrive by C-STORE are answered as `predict` does, and the structured
     reports are sent on."""
-    _refuse_without_pynetdicom()
+    _refuse_without_libraries()
     options = NodeOptions(
         out=out,
         aet=aet,
@@ -208,18 +210,20 @@ def check_node(config: Path, options: NodeOptions) -> None:
     )
 
 
-def _refuse_without_pynetdicom() -> None:
-    """Raises ConfigError "node-library" unless the library is installed, which is an extra."""
-    if find_spec("pynetdicom") is None:
+def _refuse_without_libraries() -> None:
+    """Raises ConfigError "node-library" unless the libraries are installed, which are an extra."""
+    missing_libraries = [name for name in LIBRARIES if find_spec(name) is None]
+    if missing_libraries:
         raise ConfigError(
             "node-library",
-            "pynetdicom, which speaks DICOM, is not installed; pip install 'fovnet[node]' gets it",
+            f"{join_names(missing_libraries, 'and')}: not installed, and needed to speak DICOM and to be "
+            "watched; pip install 'fovnet[node]' gets all",
         )
 
 
 def _run_until_signal(places: Places, answering: Answering, settings: NodeSettings) -> None:
     """Runs a node until SIGTERM or Ctrl-C."""
-    from fovnet.node.node import Node  # imports pynetdicom, which is an extra
+    from fovnet.node.node import Node  # imports libraries that are an extra
 
     dicom_node = Node(places, answering, settings, _log)
     for signal_number in (signal.SIGTERM, signal.SIGINT):

@@ -9,11 +9,10 @@ what lies between.
     door       what calls, and what is taken of it
     outbox     reports until the peer has them, and the pauses between attempts
     inbox      what has arrived, until it is at rest
-    figures    what is counted
     tls        the certificates of both
     answering  the same answer as `fovnet predict`, and its report
 
 Behind these doors, in the order of a series' way: `connection`, `lobby` and `refusals`, who is
 connected, and who is told why not; `table`, a row of every answer; `courier`, who takes reports to the
-peer; and `page`, what is told of all this on this machine.
+peer; and `metrics` and `page`, what is told of all this on a local port.
 """

@@ -23,10 +23,10 @@ from pynetdicom.sop_class import (  # type: ignore[attr-defined]
 )
 
 from fovnet.node.calling import call, calling_entity
-from fovnet.node.figures import Figures
 from fovnet.node.outbox import Outbox
 from fovnet.node.peers import ReportPeer
 from fovnet.node.places import STORED, UNSENT
+from fovnet.watch.figures import Figures
 from fovnet.words import several
 
 REPORTS_IN_ONE_ASSOCIATION = 50
@@ -124,6 +124,7 @@ class Courier:
         """Logs what is wrong with the peer, "" for nothing, and sets when it is called again."""
         if trouble:
             self._failure_count += 1
+            self.figures.count("retries")
             pause_s = self.outbox.pauses.after_s(self._failure_count)
             self._next_attempt_s = self.outbox.clock() + pause_s
             unsent_in_words = ""
@@ -183,11 +184,14 @@ class Courier:
             if not association.is_established:
                 break
             report = dcmread(report_path)
+            age_s = time.time() - report_path.stat().st_mtime
             store_status = association.send_c_store(report).get("Status")
             if _is_stored(store_status):
                 self.outbox.mark_sent(
                     report_path, str(report.SOPInstanceUID), peer_offers_commitment
                 )
+                self.figures.count("sent")
+                self.figures.time("delivery", max(0.0, age_s))
                 self.log(f"report {report_path.stem}: stored by {self.peer.title}")
                 sent_paths.append(report_path)
                 continue
@@ -205,6 +209,7 @@ class Courier:
         """Puts off reports that failed at one cause, and logs that in a line."""
         for report_path in report_paths:
             self.outbox.mark_failed(report_path, f"{self.peer.title} {cause}")
+        self.figures.count("retries", len(report_paths))
         others_in_words = ""
         if len(report_paths) > 1:
             others_in_words = f" and {len(report_paths) - 1} more"

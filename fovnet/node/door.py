@@ -33,13 +33,13 @@ from pynetdicom.sop_class import (  # type: ignore[attr-defined]
 from pynetdicom.transport import ThreadedAssociationServer
 
 from fovnet.node.connection import connection_of, reason_of_end
-from fovnet.node.figures import Figures
 from fovnet.node.inbox import hash_uids
 from fovnet.node.lobby import Lobby
 from fovnet.node.peers import ANY_TITLE, Caller
 from fovnet.node.refusals import Refusals
 from fovnet.node.settings import DoorLimits
 from fovnet.volume.dicom.decoding import list_decodable_syntaxes
+from fovnet.watch.figures import Figures
 from fovnet.words import join_names
 
 MR_IMAGE_CLASSES = (MRImageStorage, EnhancedMRImageStorage, LegacyConvertedEnhancedMRImageStorage)

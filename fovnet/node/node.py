@@ -3,9 +3,11 @@ where it was."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter, deque
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
 from typing import TypeVar
@@ -15,13 +17,16 @@ from fovnet.machine.ports import refusal_of_port
 from fovnet.node.answering import Answering
 from fovnet.node.courier import Courier, give_up_old_reports
 from fovnet.node.door import Door
-from fovnet.node.figures import Figures
 from fovnet.node.inbox import Inbox, find_unanswered_series
+from fovnet.node.metrics import node_metrics
 from fovnet.node.outbox import Outbox
-from fovnet.node.page import serve
+from fovnet.node.page import page_answer
 from fovnet.node.places import DELIVERED, STATES, Places, split_name
 from fovnet.node.settings import NodeSettings
 from fovnet.unforeseen import log_of
+from fovnet.watch.figures import Figures
+from fovnet.watch.metrics import metrics_answer
+from fovnet.watch.serving import health_answer, serve
 
 Listener = TypeVar("Listener")
 GRACE_AFTER_STOP_S = 10.0  # for associations to end when the node is stopped
@@ -53,6 +58,10 @@ class Node:
         self._answering = answering
         self._inbox = Inbox(places, settings.rest_s, settings.longest_s)
         self._waiting_folders = deque(find_unanswered_series(places))
+        self._waiting_since = {
+            series_folder.name: series_folder.stat().st_mtime
+            for series_folder in self._waiting_folders
+        }
         self._outbox = Outbox(places, settings.clock, settings.pauses)
         self._courier: Courier | None = None
         on_commitment = None
@@ -92,10 +101,17 @@ class Node:
         page_server = None
         page_address = ""
         if page_port is not None:
+            with suppress(OSError):  # told of, and tried again, by the first step
+                self._answering.table.mend()
+            answer_by_path = {
+                "/": lambda: page_answer(settings.title, self.status()),
+                "/health": lambda: health_answer(self.status()),
+                "/metrics": metrics_answer(
+                    lambda: node_metrics(self.status(), self.figures, self._answering.table.tally)
+                ),
+            }
             try:
-                page_server = _open_port(
-                    page_port, lambda: serve(page_port, settings.title, self.status)
-                )
+                page_server = _open_port(page_port, lambda: serve(page_port, answer_by_path))
             except ConfigError:
                 self._door.close()
                 raise
@@ -146,10 +162,18 @@ class Node:
             "associations": self._door.association_count,
             "series_arriving": len(self._inbox.arrivals),
             "series_waiting": len(self._waiting_folders),
+            "oldest_waiting_s": self._oldest_waiting_s(),
+            "series_answered": self._answering.table.tally.series_count,
             **{f"reports_{state}": _count_reports(self.places.reports(state)) for state in STATES},
             "free_bytes": free_bytes,
             **self.figures.now(),
         }
+
+    def _oldest_waiting_s(self) -> float:
+        """Seconds for which the series has waited that came to rest first, of those without an
+        answer; 0.0 without any."""
+        now = time.time()
+        return max(0.0, now - min(list(self._waiting_since.values()), default=now))
 
     def _repeat_step(self, step_name: str, step: Callable[[], float]) -> None:
         """Takes a step again and again, each so many seconds after the last; one that fails is told
@@ -178,7 +202,11 @@ class Node:
         self._waiting_folders.rotate(-1)  # last, should it fail
         start_s = time.monotonic()
         answers = self._answering.answer(series_folder)
+        answer_s = time.monotonic() - start_s
         self._waiting_folders.remove(series_folder)
+        waiting_s = time.time() - answer_s - self._waiting_since.pop(series_folder.name)
+        self.figures.time("waiting", max(0.0, waiting_s))
+        self.figures.time("answer", answer_s)
         for answer in answers:
             if answer.status == "refused":
                 self.figures.count("refused")
@@ -192,9 +220,7 @@ class Node:
         statuses_in_words = ", ".join(
             f"{answer_count} {status}" for status, answer_count in count_by_status.items()
         )
-        self.log(
-            f"series {series_folder.name}: {statuses_in_words}; {time.monotonic() - start_s:.1f} s"
-        )
+        self.log(f"series {series_folder.name}: {statuses_in_words}; {answer_s:.1f} s")
         return 0.0
 
     def _take_series_at_rest(self) -> None:
@@ -206,8 +232,12 @@ class Node:
         for series_key in self._inbox.keys_at_rest():
             if series_key in waiting_keys:
                 continue
+            arrival_s = time.monotonic() - self._inbox.arrivals[series_key].first_s
             if (series_folder := self._inbox.take(series_key)) is not None:
                 self._waiting_folders.append(series_folder)
+                self._waiting_since[series_folder.name] = time.time()
+                self.figures.count("series")
+                self.figures.time("arrival", arrival_s)
             elif series_key not in self._inbox.arrivals:
                 self.figures.count("unchanged")
 
@@ -238,7 +268,9 @@ class Node:
 
 
 def _count_reports(folder: Path) -> int:
-    return sum(1 for _ in folder.glob("*.dcm"))
+    """Reports in a folder, by their names: `Path.glob` takes 25 ms for 10,000, and this 4."""
+    with os.scandir(folder) as entries:
+        return sum(entry.name.endswith(".dcm") for entry in entries)
 
 
 def _open_port(port: int, open_listener: Callable[[], Listener]) -> Listener:

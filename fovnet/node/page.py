@@ -1,28 +1,26 @@
-"""A page about the node for this machine alone: `/`, and `/health` as JSON with status 200, or 503
-where something is wrong.  Neither names a patient."""
+"""A page about the node, which names no patient."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from html import escape
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
-from urllib.parse import urlsplit
 
-THIS_MACHINE = "127.0.0.1"
+from fovnet.watch.serving import Answer
+
 WORDS_BY_FIGURE = {
     "associations": "associations now",
     "series_arriving": "series arriving",
     "series_waiting": "series waiting for their answers",
+    "oldest_waiting_s": "the oldest waits for",
+    "series_answered": "series answered",
     "reports_unsent": "reports not sent",
     "reports_stored": "reports stored, not yet committed to",
     "reports_delivered": "reports delivered",
     "free_bytes": "free on the disk",
     "seconds": "at work for",
     "resident_bytes": "memory",
+    "series": "series taken",
     "answered": "volumes answered",
     "refused": "volumes refused",
     "without_report": "without a report",
@@ -37,6 +35,8 @@ WORDS_BY_FIGURE = {
     "silent": "associations ended: silent",
     "without_request": "connections without a request (probes)",
     "connections_broken": "connections broken off",
+    "sent": "reports sent",
+    "retries": "attempts put off",
     "given_up": "reports given up and removed",
     "uncommitted": "reports stored, never committed to",
     "disk_full": "instances refused: disk full",
@@ -54,51 +54,12 @@ td{{padding:.1em 1.5em .1em 0}}td+td{{text-align:right;font-variant-numeric:tabu
 """
 
 
-def serve(port: int, title: str, figures: Callable[[], Mapping[str, Any]]) -> ThreadingHTTPServer:
-    """The server of the page, at work on 127.0.0.1 until it is shut down; with port 0 on any that
-    is free.
+def page_answer(title: str, figures: Mapping[str, Any]) -> Answer:
+    """What is answered to a request for the page.
 
     figures  numbers by name, and `trouble`: what is wrong, "" if nothing is
-    Raises OSError if the port is taken.
     """
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.wfile.write(self._send_head())
-
-        def do_HEAD(self) -> None:
-            self._send_head()
-
-        def _send_head(self) -> bytes:
-            """Sends the status and the headers; the body."""
-            url_path = urlsplit(self.path).path
-            figures_now = figures()
-            body_by_path = {
-                "/": _page_html(title, figures_now),
-                "/health": json.dumps(figures_now, indent=1) + "\n",
-            }
-            status_code = HTTPStatus.OK
-            if url_path not in body_by_path:
-                status_code = HTTPStatus.NOT_FOUND
-            elif url_path == "/health" and figures_now["trouble"]:
-                status_code = HTTPStatus.SERVICE_UNAVAILABLE
-            content_type = "text/html"
-            if url_path == "/health":
-                content_type = "application/json"
-            body_bytes = body_by_path.get(url_path, "").encode()
-            self.send_response(status_code)
-            self.send_header("Content-Type", content_type)
-            self.send_header("Content-Length", str(len(body_bytes)))
-            self.end_headers()
-            return body_bytes
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Nothing: a monitor asks every few seconds."""
-
-    server = ThreadingHTTPServer((THIS_MACHINE, port), Handler)
-    server.daemon_threads = True
-    Thread(target=server.serve_forever, name="page", daemon=True).start()
-    return server
+    return Answer(_page_html(title, figures).encode(), "text/html")
 
 
 def _page_html(title: str, figures: Mapping[str, Any]) -> str:
@@ -116,6 +77,6 @@ def _page_html(title: str, figures: Mapping[str, Any]) -> str:
 def _format_figure(name: str, value: float) -> str:
     if name.endswith("bytes"):
         return f"{value / 2**30:,.2f} GiB"
-    if name == "seconds":
+    if name in ("seconds", "oldest_waiting_s"):
         return f"{value // 3600:,.0f} h {value % 3600 // 60:.0f} min"
     return f"{value:,.0f}"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 
-from fovnet.node.figures import Figures
+from fovnet.watch.figures import Figures
 
 MOST_PAIRS_NAMED = 1000  # pairs of a caller and a cause that the log names
 

@@ -18,6 +18,7 @@ from typing import Any
 from fovnet.decision.answers_table import ANSWERS_TABLE_NAME, answer_columns, answer_row
 from fovnet.node.places import Places
 from fovnet.records import read_json, tsv_text, write_text
+from fovnet.watch.tally import Tally, answers_in_lines
 
 UID_COLUMNS = ("study_uid", "series_uid")
 # KEY-N; of several volumes in it KEY-N-DIGITS
@@ -26,10 +27,14 @@ VOLUME_ID_PATTERN = re.compile(r"([0-9a-f]+)-(\d+)(-.+)?")
 
 @dataclass
 class AnswersTable:
-    """answers.tsv of a node's folder, for these regions; written by one thread."""
+    """answers.tsv of a node's folder, for these regions; written by one thread.
+
+    tally  of its rows, once it was mended
+    """
 
     places: Places
     regions: Sequence[str]
+    tally: Tally = field(default_factory=Tally)
     _is_up_to_date: bool = field(default=False, init=False)
 
     @property
@@ -45,8 +50,10 @@ class AnswersTable:
             self.mend()
             return
         self._is_up_to_date = False
+        new_lines = self._newest_lines(key)
         with self.path.open("a", encoding="utf-8") as table_file:
-            table_file.write("".join(f"{line}\n" for line in self._newest_lines(key)))
+            table_file.write("".join(f"{line}\n" for line in new_lines))
+        self.tally.add(answers_in_lines(new_lines, self._columns, self.regions))
         self._is_up_to_date = True
 
     def mend(self) -> None:
@@ -68,6 +75,7 @@ class AnswersTable:
         write_text(
             self.path, header_line + "".join(f"{line}\n" for line in table_lines), keep_same=True
         )
+        self.tally.replace(answers_in_lines(table_lines, self._columns, self.regions))
         self._is_up_to_date = True
 
     @property

@@ -81,7 +81,7 @@ def test_no_more_lies_on_the_disk_than_is_allowed(tmp_path) -> None:
     queue = queue_of(tmp_path, fetch, keep_bytes=1000, jobs=3)
     arrived_rows = [series.row for series in queue.run(rows) if series.folder is not None]
     assert sorted(arrived_rows, key=rows.index) == rows and fullest_bytes <= 1000
-    assert queue.fetched_bytes == sum(sizes) and not list(tmp_path.iterdir())
+    assert queue.figures.counts["bytes"] == sum(sizes) and not list(tmp_path.iterdir())
 
 
 def test_what_fails_is_tried_again_while_others_come_and_then_told(tmp_path) -> None:

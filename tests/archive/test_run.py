@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from io import BytesIO
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fovnet.archive.faults import ArchiveError
+from fovnet.archive.metrics import run_metrics
 from fovnet.archive.opening import Address, DoorAddress, open_fetch
 from fovnet.archive.run import JOURNAL_NAME, AnswerSettings, ArchiveRun, series_key
 from fovnet.archive.timing import Throttle
@@ -85,6 +87,15 @@ def run_of(place: str, folder: Path, rows, networks, **address) -> ArchiveRun:
     with open_fetch(Address(place, **address), Throttle()) as fetch:
         archive_run.run(fetch, keep_bytes=1e9, jobs=2, pauses_s=(0.0, 0.1))
     return archive_run
+
+
+def run_samples(archive_run: ArchiveRun) -> dict[tuple[str, ...], float]:
+    """{(name, label values): value} of the metrics of a run."""
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in run_metrics(archive_run)
+        for sample in family.samples
+    }
 
 
 def test_two_patients_of_one_series_uid_are_answered_apart(orthanc, networks, tmp_path) -> None:
@@ -211,7 +222,8 @@ def test_a_series_that_does_not_come_is_told_and_the_rest_is_answered(
 
     rows = [WorklistRow(short_hash("P1"), f"{ROOT}.1", uid, images=5) for uid in responses]
     good_row = WorklistRow(short_hash("P1"), f"{ROOT}.1", f"{ROOT}.1.1", images=17)
-    archive_run = run_of(faulty(respond).url, tmp_path / "out", [*rows, good_row], networks)
+    url = faulty(respond).url
+    archive_run = run_of(url, tmp_path / "out", [*rows, good_row], networks)
     code_by_series = {row.series_uid: fault.code for row, fault in archive_run.failed}
     assert code_by_series == {f"1.{n}": code for n, (_, code) in enumerate(WRONG_SERIES.values())}
     assert all(asked.count(uid) >= 3 for uid in responses)
@@ -220,6 +232,18 @@ def test_a_series_that_does_not_come_is_told_and_the_rest_is_answered(
     kinds = [row["kind"] for row in archive_run.found_rows]
     assert sorted(kinds) == ["unreadable"] * 5 + ["volume"]
     assert sum(row["images"] for row in archive_run.found_rows) == len(good_images)
+    told = run_samples(archive_run)
+    code_counts = Counter(code_by_series.values())
+    assert {code: told["fovnet_failed_series", code] for code in code_counts} == code_counts
+    assert told["fovnet_series", "answered"] == 1 and told["fovnet_series", "failed"] == len(rows)
+    assert told["fovnet_retries_total",] == 2 * len(rows) + 1
+    assert told["fovnet_images_received_total",] == len(good_images)
+    resumed_run = run_of(url, tmp_path / "out", [good_row], networks)
+    told_again = run_samples(resumed_run)
+    assert told_again["fovnet_images_received_total",] == 0
+    for name in ("fovnet_answers", "fovnet_region_answers"):
+        counts = {key: count for key, count in told.items() if key[0] == name}
+        assert counts and counts == {key: told_again[key] for key in counts}
 
 
 def test_half_a_series_leaves_nothing_on_the_disk(faulty, study_images, tmp_path) -> None:

@@ -16,13 +16,13 @@ from pynetdicom.transport import AssociationSocket
 
 from fovnet.node.courier import Courier
 from fovnet.node.door import Door
-from fovnet.node.figures import Figures
 from fovnet.node.inbox import Inbox
 from fovnet.node.outbox import Outbox, Pauses
 from fovnet.node.peers import LOCAL_CALLER, ReportPeer
 from fovnet.node.places import DELIVERED, STORED, UNSENT, lock_places
 from fovnet.node.settings import DoorLimits
 from fovnet.node.tls import client_context, server_context
+from fovnet.watch.figures import Figures
 from tests.node.conftest import shut_down_and_close
 
 

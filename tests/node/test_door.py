@@ -27,7 +27,6 @@ from pynetdicom.sop_class import (
 
 from fovnet.node.connection import BoundedSocket
 from fovnet.node.door import MR_IMAGE_CLASSES, Door
-from fovnet.node.figures import Figures
 from fovnet.node.inbox import Inbox
 from fovnet.node.lobby import MOST_WAITING, Lobby
 from fovnet.node.peers import LOCAL_CALLER
@@ -35,6 +34,7 @@ from fovnet.node.places import lock_places
 from fovnet.node.settings import DoorLimits
 from fovnet.node.tls import client_context, server_context
 from fovnet.volume.dicom.decoding import list_decodable_syntaxes
+from fovnet.watch.figures import Figures
 from tests.node.parties import statuses
 
 DOZEN = 12

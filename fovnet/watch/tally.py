@@ -1,0 +1,102 @@
+"""What the answers of a table come to: how many by status, by region, by code."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class CountedAnswer:
+    """What is counted of the answer on a volume.
+
+    codes             of its doubts, or of its refusal
+    answer_by_region  yes, no or unsure; empty where nothing is said region by region
+    """
+
+    volume_id: str
+    series_key: str
+    status: str
+    codes: tuple[str, ...]
+    answer_by_region: Mapping[str, str]
+
+
+class Tally:
+    """The answers of a table, counted as they are added, from one thread; read from any."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._clear()
+
+    def _clear(self) -> None:
+        self._series_keys: set[str] = set()
+        self._count_by_status: Counter[str] = Counter()
+        self._count_by_answer: Counter[tuple[str, str]] = Counter()
+        self._count_by_code: Counter[str] = Counter()
+
+    def replace(self, answers: Iterable[CountedAnswer]) -> None:
+        """Counts these answers instead of the earlier ones."""
+        with self._lock:
+            self._clear()
+            self._add(answers)
+
+    def add(self, answers: Iterable[CountedAnswer]) -> None:
+        """Counts further answers."""
+        with self._lock:
+            self._add(answers)
+
+    def _add(self, answers: Iterable[CountedAnswer]) -> None:
+        for answer in answers:
+            self._series_keys.add(answer.series_key)
+            self._count_by_status[answer.status] += 1
+            self._count_by_answer.update(answer.answer_by_region.items())
+            if answer.status == REFUSED:
+                self._count_by_code.update(answer.codes)
+
+    @property
+    def series_count(self) -> int:
+        """Series that have an answer."""
+        return len(self._series_keys)
+
+    def by_status(self) -> dict[str, int]:
+        """{status: volumes}."""
+        with self._lock:
+            return dict(self._count_by_status)
+
+    def by_region(self) -> dict[tuple[str, str], int]:
+        """{(region, answer): volumes}."""
+        with self._lock:
+            return dict(self._count_by_answer)
+
+    def by_code(self) -> dict[str, int]:
+        """{code: refused volumes}."""
+        with self._lock:
+            return dict(self._count_by_code)
+
+
+def answers_in_lines(
+    lines: Iterable[str], columns: Sequence[str], regions: Sequence[str]
+) -> list[CountedAnswer]:
+    """The answers of the lines of an answers.tsv; the key of a series is what its volume_id begins
+    with, to the first hyphen."""
+    answers = []
+    for cells in csv.reader(lines, delimiter="\t"):
+        cell_by_column = dict(zip(columns, cells, strict=True))
+        volume_id = cell_by_column["volume_id"]
+        answers.append(
+            CountedAnswer(
+                volume_id=volume_id,
+                series_key=volume_id.partition("-")[0],
+                status=cell_by_column["status"],
+                codes=tuple(cell_by_column["code"].split()),
+                answer_by_region={
+                    region: cell_by_column[region] for region in regions if cell_by_column[region]
+                },
+            )
+        )
+    return answers
