@@ -13,8 +13,8 @@ from typing import Any
 
 from pydicom import dcmread
 from pydicom.dataset import Dataset
-from pydicom.uid import ExplicitVRLittleEndian, ImplicitVRLittleEndian, generate_uid
-from pynetdicom import evt
+from pydicom.uid import generate_uid
+from pynetdicom import AE, evt
 from pynetdicom.association import Association
 from pynetdicom.sop_class import (  # type: ignore[attr-defined]
     Comprehensive3DSRStorage,
@@ -23,6 +23,7 @@ from pynetdicom.sop_class import (  # type: ignore[attr-defined]
 )
 
 from fovnet.node.calling import call, calling_entity
+from fovnet.node.door import REPORT_SYNTAXES
 from fovnet.node.outbox import Outbox
 from fovnet.node.peers import ReportPeer
 from fovnet.node.places import STORED, UNSENT
@@ -32,7 +33,6 @@ from fovnet.words import several
 REPORTS_IN_ONE_ASSOCIATION = 50
 REQUEST_COMMITMENT = 1  # action type of PS3.4, table J.3-1: request storage commitment
 STATUS_DIGIT_WARNING = 0xB  # first digit of a status: stored, with changes (PS3.4, B.2.3)
-TRANSFER_SYNTAXES = [ExplicitVRLittleEndian, ImplicitVRLittleEndian]
 REFUSES_REPORTS = (
     "does not take Comprehensive 3D SR (1.2.840.10008.5.1.4.1.1.88.34); have it allowed there"
 )
@@ -163,11 +163,8 @@ class Courier:
     def _open_association(self, connections: list[socket]) -> Association:
         """An association with the peer, or what has become of it; the connection under it is added to
         `connections` where the peer let us connect."""
-        application_entity = calling_entity(self.own_title, self.timeout_s)
-        application_entity.add_requested_context(Comprehensive3DSRStorage, TRANSFER_SYNTAXES)
-        application_entity.add_requested_context(StorageCommitmentPushModel, TRANSFER_SYNTAXES)
         return call(
-            application_entity,
+            reporting_entity(self.own_title, self.timeout_s),
             self.peer,
             self.tls_context,
             connections,
@@ -274,6 +271,14 @@ class Courier:
         for cause, report_count in report_count_by_cause.items():
             self.log(f"{cause}: {several(report_count, 'report')} sent again later")
         return 0x0000, None
+
+
+def reporting_entity(own_title: str, timeout_s: float) -> AE:
+    """The application that sends reports, with all contexts that it proposes."""
+    application_entity = calling_entity(own_title, timeout_s)
+    application_entity.add_requested_context(Comprehensive3DSRStorage, REPORT_SYNTAXES)
+    application_entity.add_requested_context(StorageCommitmentPushModel, REPORT_SYNTAXES)
+    return application_entity
 
 
 def give_up_old_reports(

@@ -2,7 +2,9 @@
 instance when it is on the disk.
 
 A stranger's connection is closed by its address, before a byte is read; a known address with
-another AE title is rejected.  Other SOP classes than MR images are refused by presentation context.
+another AE title is rejected.  Other SOP classes than MR images are refused by presentation context, but for that of
+our own reports: these are taken and not kept, as Orthanc 1.10 ends the move of a study at the first object
+without a context, or with a failure, and sends the newest series first.
 Where the disk is nearly full, the status is A700 (out of resources), and callers try again later.
 """
 
@@ -11,6 +13,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from socketserver import BaseServer
 from threading import Thread
@@ -19,11 +22,12 @@ from typing import Any, BinaryIO, Protocol
 from pydicom import dcmread
 from pydicom.filebase import DicomBytesIO
 from pydicom.filewriter import write_file_meta_info
-from pydicom.uid import UID
+from pydicom.uid import UID, ExplicitVRLittleEndian, ImplicitVRLittleEndian
 from pynetdicom import AE, _config, evt
 from pynetdicom.dimse_messages import C_STORE_RQ
 from pynetdicom.dsutils import create_file_meta
 from pynetdicom.sop_class import (  # type: ignore[attr-defined]
+    Comprehensive3DSRStorage,
     EnhancedMRImageStorage,
     LegacyConvertedEnhancedMRImageStorage,
     MRImageStorage,
@@ -38,6 +42,7 @@ from fovnet.node.lobby import Lobby
 from fovnet.node.peers import ANY_TITLE, Caller
 from fovnet.node.refusals import Refusals
 from fovnet.node.settings import DoorLimits
+from fovnet.report.exports.dicom_ownership import is_our_dicom
 from fovnet.volume.dicom.decoding import list_decodable_syntaxes
 from fovnet.watch.figures import Figures
 from fovnet.words import join_names
@@ -47,6 +52,7 @@ MR_IMAGE_CLASSES = (MRImageStorage, EnhancedMRImageStorage, LegacyConvertedEnhan
 OUR_IMPLEMENTATION_UID = UID("2.25.201457331706483052718460175322467185937")
 # PS3.4, table B.2-1
 STATUS_SUCCESS = 0x0000
+STATUS_ELEMENTS_DISCARDED = 0xB006
 STATUS_OUT_OF_RESOURCES = 0xA700
 STATUS_MISMATCH = 0xA900
 STATUS_NOT_UNDERSTOOD = 0xC000
@@ -58,6 +64,7 @@ RESULT_SYNTAX_NOT_TAKEN = 4
 MOST_CLASSES_NAMED = 3  # classes that a line of the log names
 LONGEST_PDU = 2**20  # bytes of a request to associate, at most
 LARGEST_PDU_RECEIVED = 2**17  # bytes of a PDU that senders are told to keep to
+REPORT_SYNTAXES = [ExplicitVRLittleEndian, ImplicitVRLittleEndian]
 IDENTIFYING_TAGS = ["SOPClassUID", "SOPInstanceUID", "StudyInstanceUID", "SeriesInstanceUID"]
 
 
@@ -139,17 +146,7 @@ class Door:
     def open(self, title: str, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """The port on which it listens from now on.  Raises OSError if it is taken."""
         _config.LOG_HANDLER_LEVEL = "none"  # its log names patients, and nobody reads it
-        application_entity = AE(title)
-        application_entity.require_called_aet = True
-        # the library counts connections, silent ones too; `Lobby` counts associations
-        application_entity.maximum_associations = 2**31
-        application_entity.maximum_pdu_size = LARGEST_PDU_RECEIVED
-        application_entity.acse_timeout = self.limits.request_s
-        application_entity.dimse_timeout = self.limits.idle_s
-        application_entity.network_timeout = self.limits.idle_s
-        application_entity.add_supported_context(Verification)
-        for sop_class in MR_IMAGE_CLASSES:
-            application_entity.add_supported_context(sop_class, list_decodable_syntaxes())
+        application_entity = listening_entity(title, self.limits, self.on_commitment is not None)
         event_handlers: list[Any] = [
             (evt.EVT_CONN_OPEN, self._on_open),
             (evt.EVT_CONN_CLOSE, self._on_close),
@@ -160,9 +157,6 @@ class Door:
             (evt.EVT_C_STORE, self._store),
         ]
         if self.on_commitment:
-            application_entity.add_supported_context(
-                StorageCommitmentPushModel, scu_role=False, scp_role=True
-            )
             event_handlers.append((evt.EVT_N_EVENT_REPORT, self.on_commitment))
         server = application_entity.make_server(
             (host, port), evt_handlers=event_handlers, server_class=DoorServer
@@ -307,6 +301,8 @@ class Door:
         """Keeps an instance; the status of our answer."""
         store_request: Any = event.request
         data_set_bytes = store_request.DataSet
+        if store_request.AffectedSOPClassUID == Comprehensive3DSRStorage:
+            return self._answer_report(event)
         byte_count = data_set_bytes.getbuffer().nbytes
         if not self._has_room(byte_count):
             return self._refuse_for_want_of_room(byte_count)
@@ -336,6 +332,15 @@ class Door:
         self.figures.count("bytes", byte_count)
         return STATUS_SUCCESS
 
+    def _answer_report(self, event: evt.Event) -> int:
+        """Lets one of our own reports pass, which is not kept; refuses any other."""
+        report_bytes = event.request.DataSet.getvalue()
+        if is_our_dicom(BytesIO(file_header(event) + report_bytes)):
+            return STATUS_ELEMENTS_DISCARDED
+        cause = "sent a report that is not fovnet's (A900): MR images are taken"
+        self.refusals.tell("mismatched", _caller_in_words(event.assoc), cause)
+        return STATUS_MISMATCH
+
     def _has_room(self, byte_count: int) -> bool:
         return self.inbox.free_bytes() - byte_count >= self.limits.reserve_bytes
 
@@ -347,6 +352,30 @@ class Door:
             self.log("the disk is nearly full: instances are refused (A700) until there is room")
         self._is_full = True
         return STATUS_OUT_OF_RESOURCES
+
+
+def listening_entity(title: str, limits: DoorLimits, has_peer: bool) -> AE:
+    """The application that listens, with all contexts that it accepts.
+
+    has_peer  reports go to a peer, which may call to commit itself to keep them
+    """
+    application_entity = AE(title)
+    application_entity.require_called_aet = True
+    # the library counts connections, silent ones too; `Lobby` counts associations
+    application_entity.maximum_associations = 2**31
+    application_entity.maximum_pdu_size = LARGEST_PDU_RECEIVED
+    application_entity.acse_timeout = limits.request_s
+    application_entity.dimse_timeout = limits.idle_s
+    application_entity.network_timeout = limits.idle_s
+    application_entity.add_supported_context(Verification)
+    for sop_class in MR_IMAGE_CLASSES:
+        application_entity.add_supported_context(sop_class, list_decodable_syntaxes())
+    application_entity.add_supported_context(Comprehensive3DSRStorage, REPORT_SYNTAXES)
+    if has_peer:
+        application_entity.add_supported_context(
+            StorageCommitmentPushModel, scu_role=False, scp_role=True
+        )
+    return application_entity
 
 
 def _caller_in_words(association: Any) -> str:

@@ -18,13 +18,19 @@ from typing import Any
 import pytest
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.uid import ExplicitVRLittleEndian, generate_uid
-from pynetdicom.sop_class import Comprehensive3DSRStorage
+from pynetdicom import AE
+from pynetdicom.sop_class import (
+    Comprehensive3DSRStorage,
+    StudyRootQueryRetrieveInformationModelMove,
+)
 
 from fovnet.node.peers import ReportPeer
 from fovnet.node.places import UNSENT, lock_places
-from tests.node.parties import AtWork, at_work
+from tests.node.parties import AtWork, at_work, own_report, statuses
+from tests.node.test_door import opened
 from tests.node.test_orthanc import free_port, process, program, told, until
 
+__all__ = ["opened"]
 pytestmark = pytest.mark.slow
 SPEED = 300.0  # seconds of the delivery's clock in one
 TWO_HOURS_S = 7200.0
@@ -196,3 +202,21 @@ def test_an_archive_that_is_gone_and_comes_back(tmp_path, networks) -> None:
         diary = two_hours(running, until_delivered=True)
         assert diary.last["reports_delivered"] == 1
         until(lambda: running.node.status()["trouble"] == "")
+
+
+def test_orthanc_moves_a_study_again_that_has_our_report(opened, series, tmp_path) -> None:
+    """Orthanc 1.10 ends a move at the first object that is not taken, and begins with the newest series."""
+    images, archive, here = series(1), free_port(), opened()
+    with orthanc(tmp_path / "db", archive, here.port):
+        assert set(statuses(archive, images, called="ARCHIVE")) == {0}
+        ae = AE("FOVNET")  # Orthanc moves nothing for others
+        ae.add_requested_context(Comprehensive3DSRStorage)
+        ae.add_requested_context(StudyRootQueryRetrieveInformationModelMove)
+        association = ae.associate("127.0.0.1", archive, ae_title="ARCHIVE")
+        assert association.send_c_store(own_report(images[0])).Status == 0
+        wanted = Dataset()
+        wanted.QueryRetrieveLevel, wanted.StudyInstanceUID = "STUDY", images[0].StudyInstanceUID
+        model = StudyRootQueryRetrieveInformationModelMove
+        moved = [status.Status for status, _ in association.send_c_move(wanted, "FOVNET", model)]
+        association.release()
+    assert moved[-1] == 0 and here.counts["instances"] == len(images)

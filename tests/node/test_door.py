@@ -10,7 +10,6 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from shutil import which
 from subprocess import run
 from threading import enumerate as threads
 
@@ -19,6 +18,7 @@ from pydicom.uid import JPEG2000MC, HTJ2KLossless
 from pynetdicom import AE
 from pynetdicom.association import Association
 from pynetdicom.sop_class import (
+    Comprehensive3DSRStorage,
     CTImageStorage,
     MRImageStorage,
     SecondaryCaptureImageStorage,
@@ -35,7 +35,8 @@ from fovnet.node.settings import DoorLimits
 from fovnet.node.tls import client_context, server_context
 from fovnet.volume.dicom.decoding import list_decodable_syntaxes
 from fovnet.watch.figures import Figures
-from tests.node.parties import statuses
+from tests.node.parties import own_report, statuses
+from tests.node.test_orthanc import program
 
 DOZEN = 12
 PATIENCE_S = 20.0
@@ -240,6 +241,22 @@ def test_each_cause_is_told_once_of_each_caller_and_counted(opened, series, writ
     )
 
 
+def test_our_own_report_passes_and_is_not_kept_and_anothers_is_refused(opened, series) -> None:
+    here, (image,) = opened(), series(1, 1)
+    ours, others = own_report(image), own_report(image)
+    others.Manufacturer = "Other"
+    ae = AE("ARCHIVE")
+    ae.add_requested_context(Comprehensive3DSRStorage)
+    ae.add_requested_context(MRImageStorage)
+    association = ae.associate("127.0.0.1", here.port, ae_title="FOVNET")
+    answered = [association.send_c_store(sent).Status for sent in (ours, others, image)]
+    association.release()
+    assert answered == [0xB006, 0xA900, 0]
+    assert here.counts["instances"] == 1
+    (line,) = here.lines
+    assert "a report that is not fovnet's" in line
+
+
 OFFERS = {
     "all classes": [],
     "all classes, a folder": ["+sd"],
@@ -250,8 +267,7 @@ OFFERS = {
     "needed, a folder": ["-R", "+sd"],
 }
 """Words to DCMTK's storescu."""
-# pynetdicom installs another of this name
-STORESCU = which("storescu", path="/usr/bin:/usr/local/bin:/opt/homebrew/bin")
+STORESCU = program("storescu")
 
 
 @pytest.mark.skipif(STORESCU is None, reason="DCMTK's storescu is not installed")

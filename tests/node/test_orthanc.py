@@ -27,8 +27,11 @@ from fovnet.records import read_json
 
 pytestmark = pytest.mark.slow
 PROGRAMS = ("Orthanc", "storescu")
-PLACES = (
-    f"{os.defpath}{os.pathsep}/usr/local/bin{os.pathsep}/usr/sbin"  # pynetdicom has a storescu, too
+# pynetdicom has programs of DCMTK's names beside the interpreter
+PLACES = os.pathsep.join(
+    folder
+    for folder in (*os.environ["PATH"].split(os.pathsep), "/usr/local/bin", "/usr/sbin")
+    if Path(folder) != Path(sys.executable).parent
 )
 
 

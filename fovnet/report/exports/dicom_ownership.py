@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from pydicom import dcmread
 
@@ -111,7 +111,7 @@ def _studies_and_series_at(source: Path) -> set[StudyAndSeries]:
     return {StudyAndSeries(frame.facts.study_uid, frame.facts.series_uid) for frame in first_frames}
 
 
-def is_our_dicom(path: Path) -> bool:
+def is_our_dicom(path: Path | BinaryIO) -> bool:
     """Whether a DICOM file is a report by fovnet, or a copy whose header fovnet was the last to
     change; False if it cannot be read."""
     try:
