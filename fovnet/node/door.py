@@ -334,8 +334,8 @@ class Door:
 
     def _answer_report(self, event: evt.Event) -> int:
         """Lets one of our own reports pass, which is not kept; refuses any other."""
-        report_bytes = event.request.DataSet.getvalue()
-        if is_our_dicom(BytesIO(file_header(event) + report_bytes)):
+        store_request: Any = event.request
+        if is_our_dicom(BytesIO(file_header(event) + store_request.DataSet.getvalue())):
             return STATUS_ELEMENTS_DISCARDED
         cause = "sent a report that is not fovnet's (A900): MR images are taken"
         self.refusals.tell("mismatched", _caller_in_words(event.assoc), cause)
