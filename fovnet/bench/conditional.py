@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fovnet.search.space import Level
-from fovnet.search.tree.costs import Columns, Costs, Fault, Priced
+from fovnet.search.tree.costs import Columns, Fault, Priced
 from fovnet.search.tree.tree import Configuration, Tree
 
 MOST_STRIDES = 12
@@ -132,14 +132,6 @@ class StrideCosts:
                 )
                 faults[point] = Fault(sentence, "their strides", f"layers.{layer}")
         return Priced(faults, np.ones(count), np.full(count, np.nan))
-
-
-def stride_costs_of(facts: Mapping[str, Any]) -> Costs:
-    """The costs of a journal.  Raises ValueError for others."""
-    costs = StrideCosts()
-    if dict(facts) != costs.facts:
-        raise ValueError(f"costs {dict(facts)}; those of a conditional function were expected")
-    return costs
 
 
 @dataclass(frozen=True)

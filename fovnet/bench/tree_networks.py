@@ -98,18 +98,74 @@ class NetworkTrainings:
 
 def digits_tree() -> Tree:
     """45 variables: at most four convolutions of 8 x 8 pixels and three dense layers."""
-    conv = _convolutions((0, 4), channels=32, kernel=5, stride=2, padding=2, pooling=3)
-    dense = _dense_layers(3, sizes=(4, 128))
-    space = _space(conv, dense, _optimisers(1e-3, 1e-4, decay=1e-4), batches=(16, 256))
-    return _tree(space, conv=[_layer(6, 5, 1, 0, 1)], dense=[64, 64], batch=32)
+    start = named_tree("layers").start
+    limits = {
+        "conv": (0, 4),
+        "channels": (2, 32),
+        "kernel": (1, 5),
+        "stride": (1, 2),
+        "padding": (0, 2),
+        "pooling": (1, 3),
+        "dense": (0, 3),
+        "size": (4, 128),
+        "batch": (16, 256),
+    }
+    layer = {**start["conv"][0], "stride": 1, "pooling": 1}
+    return _layers_tree(
+        limits, _digit_optimisers(), {**start, "conv": [layer], "dense": [64, 64], "batch": 32}
+    )
 
 
 def slices_tree() -> Tree:
     """49 variables: at most five convolutions of 128 x 128 pixels and two dense layers."""
-    conv = _convolutions((1, 5), channels=32, kernel=7, stride=3, padding=2, pooling=4)
-    dense = _dense_layers(2, sizes=(8, 256))
-    space = _space(conv, dense, named_tree("layers").space["optimiser"]["choose"], batches=(4, 32))
-    return _tree(space, conv=2 * [_layer(6, 5, 2, 0, 2)], dense=[64], batch=16)
+    space, start = named_tree("layers")
+    limits = {
+        "conv": (1, 5),
+        "channels": (2, 32),
+        "kernel": (1, 7),
+        "stride": (1, 3),
+        "padding": (0, 2),
+        "pooling": (1, 4),
+        "dense": (0, 2),
+        "size": (8, 256),
+        "batch": (4, 32),
+    }
+    layers = 2 * [start["conv"][0]]
+    return _layers_tree(
+        limits, space["optimiser"]["choose"], {**start, "conv": layers, "dense": [64], "batch": 16}
+    )
+
+
+def _layers_tree(
+    limits: Mapping[str, tuple[int, int]], optimisers: Mapping[str, Any], start: Mapping[str, Any]
+) -> Tree:
+    """The tree of `space: layers` with other least and most numbers, optimisers, and start."""
+    space = {**named_tree("layers").space, "optimiser": {"choose": optimisers}}
+    for group in ("conv", "dense"):
+        low, high = limits[group]
+        each = {name: _limited(form, limits[name]) for name, form in space[group]["each"].items()}
+        space[group] = {**space[group], "repeat": {"low": low, "high": high}, "each": each}
+    space["batch"] = _limited(space["batch"], limits["batch"])
+    return tree_with_start(space, start)
+
+
+def _limited(form: Mapping[str, Any], limits: tuple[int, int]) -> dict[str, Any]:
+    """A whole number with other limits."""
+    low, high = limits
+    return {"whole": {"low": low, "high": high, "log": form["whole"].get("log", False)}}
+
+
+def _digit_optimisers() -> dict[str, Any]:
+    """Those of `space: layers`, with greater least rates and a greater decay to begin with."""
+    optimisers = {}
+    for name, numbers in named_tree("layers").space["optimiser"]["choose"].items():
+        rate = numbers["rate"]
+        optimisers[name] = {
+            **numbers,
+            "rate": {**rate, "real": {**rate["real"], "low": 10 * rate["real"]["low"]}},
+            "decay": {**numbers["decay"], "start": 1e-4},
+        }
+    return optimisers
 
 
 def digits_problem(folder: Path) -> TreeProblem:
@@ -122,12 +178,7 @@ def digits_problem(folder: Path) -> TreeProblem:
         "digits",
         digits_tree(),
         LayeredCosts(
-            classes=10,
-            side=8,
-            inputs=("slice",),
-            work=Work(training_count, validation_count, recipe.epochs),
-            speed=SPEED,
-            limits=LIMITS,
+            10, 8, ("slice",), Work(training_count, validation_count, recipe.epochs), SPEED, LIMITS
         ),
         train=NetworkTrainings(folder, recipe, MOST_LOSS),
         counts=(20, 40, 60, 80),
@@ -148,12 +199,12 @@ def slices_problem(folder: Path, progress: Progress | None = None) -> TreeProble
         "slices",
         slices_tree(),
         LayeredCosts(
-            classes=class_count,
-            side=128,
-            inputs=("slice",),
-            work=Work(training_count, validation_count, recipe.epochs),
-            speed=SPEED,
-            limits=LIMITS,
+            class_count,
+            128,
+            ("slice",),
+            Work(training_count, validation_count, recipe.epochs),
+            SPEED,
+            LIMITS,
             most_weights=1e6,
             most_multiply_adds=3e6,
         ),
@@ -162,78 +213,3 @@ def slices_problem(folder: Path, progress: Progress | None = None) -> TreeProble
         runs=10,
         data=picture_facts(folder),
     )
-
-
-def _tree(space: Mapping[str, Any], *, conv: list[Any], dense: list[int], batch: int) -> Tree:
-    """The tree of a space that begins with these layers."""
-    start = {
-        "conv": conv,
-        "dense": dense,
-        "optimiser": "sgd",
-        "batch": batch,
-        "dropout": 0.2,
-        "activation": "relu",
-    }
-    return tree_with_start(space, start)
-
-
-def _whole(low: int, high: int, *, log: bool = False) -> dict[str, Any]:
-    return {"whole": {"low": low, "high": high, "log": log}}
-
-
-def _convolutions(
-    counts: tuple[int, int], *, channels: int, kernel: int, stride: int, padding: int, pooling: int
-) -> dict[str, Any]:
-    """So many convolutions, with at most these numbers."""
-    return {
-        "repeat": {"low": counts[0], "high": counts[1]},
-        "each": {
-            "channels": _whole(2, channels, log=True),
-            "kernel": _whole(1, kernel),
-            "stride": _whole(1, stride),
-            "padding": _whole(0, padding),
-            "pooling": _whole(1, pooling),
-        },
-    }
-
-
-def _dense_layers(most: int, sizes: tuple[int, int]) -> dict[str, Any]:
-    """Up to so many dense layers of these sizes."""
-    return {
-        "repeat": {"low": 0, "high": most},
-        "grows": "first",
-        "each": {"size": _whole(*sizes, log=True)},
-    }
-
-
-def _layer(*numbers: int) -> dict[str, int]:
-    """The numbers of a convolution by their names."""
-    names = ("channels", "kernel", "stride", "padding", "pooling")
-    return dict(zip(names, numbers, strict=True))
-
-
-def _optimisers(slow_rate: float, fast_rate: float, decay: float) -> dict[str, Any]:
-    """Those of `space: layers`, with other least rates (of sgd and adagrad, of adam and rmsprop) and
-    another decay to begin with."""
-    least_rates = {"sgd": slow_rate, "adagrad": slow_rate, "adam": fast_rate, "rmsprop": fast_rate}
-    optimisers = {}
-    for name, numbers in named_tree("layers").space["optimiser"]["choose"].items():
-        rate = numbers["rate"]
-        optimisers[name] = {
-            **numbers,
-            "rate": {**rate, "real": {**rate["real"], "low": least_rates[name]}},
-            "decay": {**numbers["decay"], "start": decay},
-        }
-    return optimisers
-
-
-def _space(
-    conv: Any, dense: Any, optimisers: Mapping[str, Any], batches: tuple[int, int]
-) -> dict[str, Any]:
-    return {
-        **named_tree("layers").space,
-        "conv": conv,
-        "dense": dense,
-        "optimiser": {"choose": optimisers},
-        "batch": _whole(*batches, log=True),
-    }

@@ -104,9 +104,7 @@ def _new_node(hp: Any, tree: Tree, number: int, node_by_number: dict[int, Any]) 
 def _choices(variable: Variable) -> range:
     """The numbers of a header or of levels; of another variable none."""
     values = variable.values
-    if isinstance(values, Levels):
-        return range(len(values.axis.levels))
-    if variable.is_repeat:
+    if variable.is_repeat or isinstance(values, Levels):
         return range(int(values.low), int(values.high) + 1)
     return range(0)
 
@@ -198,8 +196,6 @@ class NomadScale(NamedTuple):
 
 def _scale_of(variable: Variable) -> NomadScale:
     values = variable.values
-    if isinstance(values, Levels):
-        return NomadScale("I", 0, len(values.axis.levels) - 1)
     if values.is_whole:
         return NomadScale("I", values.low, values.high)
     return NomadScale("R", 0.0, 1.0)

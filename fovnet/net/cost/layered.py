@@ -37,7 +37,7 @@ from fovnet.net.cost.predicted import (
     predict_training_seconds,
 )
 from fovnet.net.family.architecture import INPUTS, NUMBERS_PER_NORMALISED_CHANNEL
-from fovnet.net.family.layered import Convolution, find_layer_fault
+from fovnet.net.family.layered import Convolution, describe_layer_fault
 from fovnet.net.family.layered_configuration import DEFAULTS_OF_COPIES, missing_variable
 from fovnet.search.space import Level
 from fovnet.search.tree.costs import Columns, Costs, Fault, Priced, columns_of
@@ -142,13 +142,11 @@ def _count_numbers_per_weight(columns: Columns) -> Integers:
 class MapSides(NamedTuple):
     """Pixels along a side, 1 where it does not fit.
 
-    entering, output, pooled  (M, B) of the map that enters each convolution, of its output, and of
-                              what pooling leaves
-    last    (M,) of the last map
-    misfit  (M,) the first convolution that does not fit, from 1; 0: all do
+    output, pooled  (M, B) of each convolution's output, and of what pooling leaves
+    last            (M,) of the last map
+    misfit          (M,) the first convolution that does not fit, from 1; 0: all do
     """
 
-    entering: Integers
     output: Integers
     pooled: Integers
     last: Integers
@@ -162,29 +160,30 @@ class MapSides(NamedTuple):
 
 def measure_map_sides(points: LayeredColumns) -> MapSides:
     """The sides of the maps of all points."""
-    entering, output, pooled = np.ones((3, *points.is_layer.shape), dtype=np.int64)
+    output, pooled = np.ones((2, *points.is_layer.shape), dtype=np.int64)
     side = np.full(len(points), points.side)
     misfit = np.zeros(len(points), dtype=np.int64)
     for layer in range(points.layers.shape[1]):
         is_layer = points.is_layer[:, layer]
         _, kernel, stride, padding, pooling = points.layers[:, layer, :].transpose()
-        entering[:, layer] = side
         room = side + 2 * padding - kernel
         output[:, layer] = np.maximum(room // stride + 1, 1)
         pooled[:, layer] = np.maximum(output[:, layer] // pooling, 1)
         layer_fits = (room >= 0) & (padding < kernel) & (pooling <= output[:, layer])
         misfit[is_layer & ~layer_fits & (misfit == 0)] = layer + 1
         side = np.where(is_layer, pooled[:, layer], side)
-    return MapSides(entering, output, pooled, side, misfit)
+    return MapSides(output, pooled, side, misfit)
 
 
-def _find_shape_fault(points: LayeredColumns, sides: MapSides, point: int) -> Fault | None:
+def _shape_fault(points: LayeredColumns, sides: MapSides, point: int) -> Fault:
     """What does not fit in a point's first convolution that does not fit."""
     number = int(sides.misfit[point])
     layer = Convolution(*points.layers[point, number - 1].tolist())
-    side_before, output = (int(side[point, number - 1]) for side in (sides.entering, sides.output))
-    fault = find_layer_fault(f"conv.{number}", layer, side_before, output)
-    return fault and Fault(fault.sentence, copy=fault.layer or "")
+    side = points.side
+    if number > 1:
+        side = int(sides.pooled[point, number - 2])
+    name = f"conv.{number}"
+    return Fault(describe_layer_fault(name, layer, side), copy=name)
 
 
 def predict_layered_costs(points: LayeredColumns, sides: MapSides) -> Cost:
@@ -312,7 +311,7 @@ class LayeredCosts:
         seconds = predict_training_seconds(cost, points.batch, self.work, self.speed)
         faults: list[Fault | None] = [None] * len(points)
         for point in np.flatnonzero(~sides.fits).tolist():
-            faults[point] = _find_shape_fault(points, sides, point)
+            faults[point] = _shape_fault(points, sides, point)
         for name, digits, amounts, most in (
             ("weights", 0, cost.weight_count, self.most_weights),
             ("multiply-adds of a slice", 0, cost.forward_flop / 2, self.most_multiply_adds),

@@ -54,13 +54,6 @@ LIMITS_OF_CONVOLUTION = Convolution(
 )
 
 
-class ShapeFault(NamedTuple):
-    """Why a network cannot be built, and the layer to blame, as `conv.3`; None: the whole."""
-
-    sentence: str
-    layer: str | None = None
-
-
 class LayerSides(NamedTuple):
     """Pixels along a side of a convolution's output, and of what its pooling leaves of it."""
 
@@ -102,9 +95,9 @@ class Layered:
                 "each once, in this order"
             )
         self._refuse_numbers_out_of_range()
-        fault = find_shape_fault(self.conv, self.side)
+        fault = describe_shape_fault(self.conv, self.side)
         if fault:
-            raise ValueError(fault.sentence)
+            raise ValueError(fault)
 
     def _refuse_numbers_out_of_range(self) -> None:
         """Raise ValueError for a number that is not whole, or out of its range."""
@@ -177,39 +170,30 @@ def measure_sides(conv: Sequence[Convolution], side: int) -> tuple[LayerSides, .
     return tuple(sides)
 
 
-def find_shape_fault(conv: Sequence[Convolution], side: int) -> ShapeFault | None:
+def describe_shape_fault(conv: Sequence[Convolution], side: int) -> str:
     """What does not fit in the first convolution that does not fit pictures of side x side pixels;
-    None if all do: then no map has less than one pixel."""
-    for number, (layer, sides) in enumerate(
-        zip(conv, measure_sides(conv, side), strict=True), start=1
-    ):
-        fault = find_layer_fault(f"conv.{number}", layer, side, sides.output)
+    empty if all do: then no map has less than one pixel."""
+    for number, layer in enumerate(conv, start=1):
+        fault = describe_layer_fault(f"conv.{number}", layer, side)
         if fault:
             return fault
-        side = sides.pooled
-    return None
+        side = measure_sides([layer], side)[0].pooled
+    return ""
 
 
-def find_layer_fault(
-    name: str, layer: Convolution, side: int, output_side: int
-) -> ShapeFault | None:
-    """What does not fit in a convolution of maps of side x side pixels; None if all does."""
+def describe_layer_fault(name: str, layer: Convolution, side: int) -> str:
+    """What does not fit in a convolution of maps of side x side pixels; empty if all does."""
     if layer.kernel > side + 2 * layer.padding:
-        return ShapeFault(
+        return (
             f"{name}.kernel {layer.kernel} is larger than the picture there, "
-            f"{side} + 2 × {layer.padding} pixels",
-            name,
+            f"{side} + 2 × {layer.padding} pixels"
         )
     if layer.padding >= layer.kernel:
-        return ShapeFault(
-            f"{name}.padding {layer.padding} is not below kernel {layer.kernel}", name
-        )
+        return f"{name}.padding {layer.padding} is not below kernel {layer.kernel}"
+    output_side = measure_sides([layer], side)[0].output
     if layer.pooling > output_side:
-        return ShapeFault(
-            f"{name}.pooling {layer.pooling} is larger than the map there, {output_side} pixels",
-            name,
-        )
-    return None
+        return f"{name}.pooling {layer.pooling} is larger than the map there, {output_side} pixels"
+    return ""
 
 
 def _refuse_out_of_range(name: str, number: object, least: int, most: int) -> None:

@@ -27,6 +27,7 @@ RANGE_BY_FAMILY: dict[str, tuple[float, float]] = {
     "optimiser.adam.beta2": (0, 0.9999),
 }
 """Least and most of what a variable of a network may be, by its family."""
+NAMES_BY_KEY = {"activation": ACTIVATIONS, "optimiser": tuple(NUMBERS_BY_OPTIMISER)}
 GROWING_ENDS = {"conv": "last", "dense": "first"}
 """Where copies of a group are added: away from the picture, away from the classes."""
 
@@ -71,13 +72,13 @@ def _refuse_foreign_variable(variable: Variable) -> None:
                 f"network; set grows: {growing_end}",
             )
     values = _values_of(variable)
-    if variable.key == "activation" and not set(values) <= set(ACTIVATIONS):
-        raise SearchError(
-            "space-level",
-            f"search.space.activation: {', '.join(map(str, values))}; give some of {', '.join(ACTIVATIONS)}",
-        )
-    if variable.key == "optimiser":
-        _refuse_unknown_optimisers(values)
+    known_names = NAMES_BY_KEY.get(variable.key, values)
+    for name in values:
+        if name not in known_names:
+            raise SearchError(
+                "space-level",
+                f"search.space.{variable.key}: {name} is unknown; give some of {', '.join(map(str, known_names))}",
+            )
     if variable.family in RANGE_BY_FAMILY:
         _refuse_out_of_range(variable.family, values)
     if variable.family.startswith("optimiser."):
@@ -97,17 +98,6 @@ def _refuse_out_of_range(family: str, values: list[Level]) -> None:
             "space-level",
             f"search.space.{family}: {values[0]} to {values[-1]}; give {kind} from {least:g} to {most:g}",
         )
-
-
-def _refuse_unknown_optimisers(names: list[Level]) -> None:
-    """Raise SearchError ("space-level") for a branch that is no optimiser."""
-    for name in names:
-        if name not in NUMBERS_BY_OPTIMISER:
-            raise SearchError(
-                "space-level",
-                f"search.space.optimiser: {name} is unknown; give some of "
-                f"{', '.join(NUMBERS_BY_OPTIMISER)}",
-            )
 
 
 def _refuse_foreign_number(variable: Variable) -> None:

@@ -145,7 +145,7 @@ def _climb(look: Look, view: TreeView, choice: TreeChoice) -> TreeChoice:
         around = [
             centre,
             vary(view.tree, rng, centre, CLIMB_COUNT),
-            all_neighbours(view.tree, view.costs, choice.point.tobytes()),
+            all_neighbours(view.tree, view.costs, choice.point),
         ]
         candidates = view.ground.free_points(np.concatenate(around))
         next_choice, point = look_at(look, view_of_new_points, candidates)

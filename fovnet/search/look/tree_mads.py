@@ -31,7 +31,7 @@ from fovnet.search.look.pool import view_of_points
 from fovnet.search.look.tree_uniform import draw_in_tree
 from fovnet.search.look.tree_view import TreeChoice, TreeView
 from fovnet.search.tree.encoding import encode
-from fovnet.search.tree.moves import count_neighbours, movable_numbers, moved_numbers, neighbours
+from fovnet.search.tree.moves import all_neighbours, movable_numbers, moved_numbers, neighbours
 from fovnet.search.tree.streams import generator
 from fovnet.search.tree.tree import Tree
 
@@ -73,7 +73,8 @@ class StructureState:
         centre = view.points[self.centre_row]
         enough = 2 * len(active_numbers(view.tree, centre))
         if self.is_first_rung and tried_count >= enough:
-            enough += count_neighbours(view.tree, centre, level_rules(view.tree, view.polling))
+            rules = level_rules(view.tree, view.polling)
+            enough += len(all_neighbours(view.tree, view.costs, centre, rules))
         if tried_count < enough:
             return replace(self, tried_count=tried_count)
         return replace(self, rung=self.rung + 1, tried_count=0, is_first_rung=False)

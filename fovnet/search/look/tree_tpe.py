@@ -111,24 +111,15 @@ def estimate_variable(variable: Variable, numbers: Floats) -> Estimate:
     active."""
     values = variable.values
     active_numbers = numbers[~np.isnan(numbers)]
-    if variable.is_category or variable.is_repeat:
-        return estimate_shares(
-            (active_numbers - lowest_number(variable)).astype(np.int64), int(values.count)
-        )
+    if variable.is_structural:
+        return estimate_shares((active_numbers - values.low).astype(np.int64), int(values.count))
     return estimate_mixture(values.places(active_numbers))
-
-
-def lowest_number(variable: Variable) -> float:
-    """The lowest number of a variable; of a level 0."""
-    if isinstance(variable.values, Range):
-        return variable.values.low
-    return 0.0
 
 
 def numbers_of_drawn(variable: Variable, drawn: Floats) -> Floats:
     """The numbers (m,) of what an estimate of the variable has drawn."""
-    if variable.is_category or variable.is_repeat:
-        return drawn + lowest_number(variable)
+    if variable.is_structural:
+        return drawn + variable.values.low
     return variable.values.round(variable.values.at_places(drawn))
 
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from fovnet.choices import NeighbourLevels
 from fovnet.search.tree.costs import Costs, Fault, Priced
 from fovnet.search.tree.tree import Tree, Variable
-from fovnet.search.tree.variables import Levels, Range
 
 Floats = NDArray[np.float64]
 
@@ -147,9 +146,8 @@ def _repair(
 def draw_copy_again(tree: Tree, rng: np.random.Generator, point: Floats, copy: str) -> Floats:
     """(REPAIRS_AT_ONCE, d) canonical versions of a point (d,), each with new numbers of a copy."""
     versions = np.repeat(point[None], REPAIRS_AT_ONCE, axis=0)
-    for number, variable in enumerate(tree.variables):
-        if variable.copy == copy:
-            versions[:, number] = variable.values.draw(rng.random(REPAIRS_AT_ONCE))
+    for number in tree.numbers_by_copy[copy].tolist():
+        versions[:, number] = tree.variables[number].values.draw(rng.random(REPAIRS_AT_ONCE))
     return tree.canonical(versions)
 
 
@@ -167,33 +165,36 @@ NO_RULES: LevelRules = {}
 
 
 def neighbours(ground: Ground, point: Floats, rules: LevelRules = NO_RULES) -> Floats:
-    """The free neighbours (m, d) of a point (d,).
+    """The free neighbours (m, d) of a point (d,): of `all_neighbours`."""
+    return ground.free_points(all_neighbours(ground.tree, ground.costs, point, rules))
+
+
+def all_neighbours(tree: Tree, costs: Costs, point: Floats, rules: LevelRules = NO_RULES) -> Floats:
+    """The neighbours (m, d) of a point (d,), free or not.
 
     First, for every repeat, a copy more at its growing end, like the outermost one, and a copy less;
     then every other branch or level of each active category, but for the rules.  What becomes active
     otherwise has its start values.
     """
     if rules:
-        return ground.free_points(_neighbours_by_rules(ground.tree, ground.costs, point, rules))
-    return ground.free_points(all_neighbours(ground.tree, ground.costs, point.tobytes()))
+        return _neighbours_by_rules(tree, costs, point, rules)
+    return _kept_neighbours(tree, costs, point.tobytes())
 
 
 @lru_cache(maxsize=256)
-def all_neighbours(tree: Tree, costs: Costs, point_bytes: bytes) -> Floats:
-    """The neighbours (m, d) without rules, free or not: those of the best points are wanted at each
-    slot."""
+def _kept_neighbours(tree: Tree, costs: Costs, point_bytes: bytes) -> Floats:
+    """The neighbours without rules: those of the best points are wanted at each slot."""
     return _neighbours_by_rules(tree, costs, np.frombuffer(point_bytes), NO_RULES)
 
 
 def _neighbours_by_rules(tree: Tree, costs: Costs, point: Floats, rules: LevelRules) -> Floats:
-    """The neighbours (m, d), free or not."""
+    """As `all_neighbours`."""
     candidates: list[Floats] = []
     for number, variable in enumerate(tree.variables):
-        values = variable.values
-        if variable.is_repeat and isinstance(values, Range):
-            if point[number] < values.high:
+        if variable.is_repeat:
+            if point[number] < variable.values.high:
                 candidates.append(_with_copy_added(tree, costs, point, number))
-            if point[number] > values.low:
+            if point[number] > variable.values.low:
                 candidates.append(_changed(point, number, point[number] - 1.0))
     for number, variable in enumerate(tree.variables):
         for level in _other_levels(variable, point[number], rules):
@@ -207,27 +208,15 @@ def _neighbours_by_rules(tree: Tree, costs: Costs, point: Floats, rules: LevelRu
     return tree.canonical(np.stack(candidates))
 
 
-def count_neighbours(tree: Tree, point: Floats, rules: LevelRules = NO_RULES) -> int:
-    """The number of neighbours of a point (d,), free or not."""
-    count = 0
-    for variable, number in zip(tree.variables, point.tolist(), strict=True):
-        values = variable.values
-        if variable.is_repeat and isinstance(values, Range):
-            count += (number < values.high) + (number > values.low)
-        count += len(_other_levels(variable, number, rules))
-    return count
-
-
 def _other_levels(variable: Variable, own_level: float, rules: LevelRules) -> list[float]:
     """The levels that a category has in the neighbours of a point; none of an inactive one, or of a
     number."""
-    if not (variable.is_category and isinstance(variable.values, Levels)) or np.isnan(own_level):
+    if not variable.is_category or np.isnan(own_level):
         return []
-    level_count = len(variable.values.axis.levels)
     rule = rules.get(variable.family)
-    levels = [float(level) for level in range(level_count)]
+    levels: list[float] = np.arange(variable.values.count).tolist()
     if rule and rule.to == "next":
-        levels = [(own_level + 1.0) % level_count]
+        levels = [(own_level + 1.0) % len(levels)]
     elif rule and rule.to == "steps":
         levels = [level for level in levels if abs(level - own_level) == 1.0]
     return [level for level in levels if level != own_level]
@@ -243,30 +232,22 @@ def _changed(point: Floats, number: int, value: float) -> Floats:
 def _with_copy_added(tree: Tree, costs: Costs, point: Floats, header: int) -> Floats:
     """The point with a copy more, like the outermost one if there is any; if it does not fit so,
     reduced as the costs say, the first that fits."""
-    added = _changed(point, header, point[header] + 1.0)
     prefix = tree.variables[header].key
-    new_copy = f"{prefix}.{int(point[header]) + 1}"
-    outermost_copy = f"{prefix}.{int(point[header])}"
-    outermost_by_path = {
-        variable.path.removeprefix(outermost_copy): number
-        for number, variable in enumerate(tree.variables)
-        if variable.copy == outermost_copy
-    }
-    if outermost_by_path:
-        for number, variable in enumerate(tree.variables):
-            if variable.copy == new_copy:
-                outer_number = outermost_by_path[variable.path.removeprefix(new_copy)]
-                added[number] = point[outer_number]
+    copy_count = int(point[header])
+    new_copy = f"{prefix}.{copy_count + 1}"
+    new_numbers = tree.numbers_by_copy[new_copy]
+    added = _changed(point, header, copy_count + 1.0)
+    if copy_count:
+        added[new_numbers] = point[tree.numbers_by_copy[f"{prefix}.{copy_count}"]]
+    if not costs.reduced_copies:
+        return added
     versions = [added]
     for reduction in costs.reduced_copies:
         reduced = added.copy()
-        for number, variable in enumerate(tree.variables):
-            name = variable.path.removeprefix(f"{new_copy}.")
-            if variable.copy == new_copy and name in reduction:
-                reduced[number] = float(reduction[name])
+        for number in new_numbers.tolist():
+            name = tree.variables[number].path.removeprefix(f"{new_copy}.")
+            reduced[number] = reduction.get(name, reduced[number])
         versions.append(reduced)
-    if len(versions) == 1:
-        return added
     canonical = tree.canonical(np.stack(versions))
     faults = Ground(tree, costs).price(canonical).faults
     fitting = [version for version, fault in zip(canonical, faults, strict=True) if fault is None]
@@ -308,10 +289,7 @@ def vary(tree: Tree, rng: np.random.Generator, centres: Floats, count: int) -> F
 def movable_numbers(tree: Tree) -> NDArray[np.int64]:
     """The variables that are numbers of which there are several, and no headers."""
     return np.flatnonzero(
-        [
-            not (variable.is_category or variable.is_repeat or variable.values.is_fixed)
-            for variable in tree.variables
-        ]
+        [not (variable.is_structural or variable.values.is_fixed) for variable in tree.variables]
     )
 
 
@@ -321,7 +299,7 @@ def moved_numbers(variable: Variable, numbers: Floats, steps: Floats) -> Floats:
     values = variable.values
     places = np.clip(values.places(numbers) + steps, 0.0, 1.0)
     moved = values.round(values.at_places(places))
-    if isinstance(values, Levels) or values.is_whole:
+    if values.is_whole:
         one_away = numbers + np.where(steps < 0.0, -1.0, 1.0)
         moved = values.round(np.where(moved == numbers, one_away, moved))
     return moved

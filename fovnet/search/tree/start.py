@@ -11,6 +11,7 @@ import numpy as np
 from fovnet.errors import SearchError
 from fovnet.search.space import Level
 from fovnet.search.tree.tree import Configuration, Tree, Variable
+from fovnet.search.tree.variables import header_kind
 from fovnet.words import did_you_mean
 
 START = "search.start"
@@ -52,9 +53,9 @@ def _start_values(
             suggestion = did_you_mean(name, declared, f"there {_are(declared)}")
             raise SearchError("space-axes", f"{START}: {path}: not in search.space; {suggestion}")
         form = declared[name]
-        if isinstance(form, Mapping) and "repeat" in form:
+        if header_kind(form) == "repeat":
             yield from _values_of_copies(form, value, path)
-        elif isinstance(form, Mapping) and "choose" in form:
+        elif header_kind(form) == "choose":
             yield from _values_of_branch(form["choose"], value, path)
         else:
             yield path, value
@@ -68,8 +69,9 @@ def _are(declared: Mapping[str, Any]) -> str:
 
 
 def _values_of_copies(form: Mapping[str, Any], value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """(path, value) of a repeat and its copies, from a list of groups or their number.  Raises
-    SearchError "tree-count"."""
+    """(path, value) of a repeat and its copies, from a list of groups, of which one of a single variable
+    may be its value, or from their number.  Raises SearchError "tree-count" or "tree-value"."""
+    each = form["each"]
     lowest = int(form["repeat"]["low"])
     highest = int(form["repeat"]["high"])
     if not isinstance(value, list):
@@ -81,25 +83,21 @@ def _values_of_copies(form: Mapping[str, Any], value: Any, path: str) -> Iterato
             wanted = f"{highest}"
         raise SearchError("tree-count", f"{START}: {path} has {len(value)} groups; give {wanted}")
     yield path, len(value)
-    groups = list(value)
-    if form.get("grows") == "first":
-        groups.reverse()
-    if not groups:
+    if not value:
         return
+    groups = value
+    if form.get("grows") == "first":
+        groups = value[::-1]
     for copy in range(1, highest + 1):
         group = groups[min(copy, len(groups)) - 1]
+        if not isinstance(group, Mapping) and len(each) > 1:
+            raise SearchError(
+                "tree-value",
+                f"{START}: {path}.{copy} = {group}; give a group with {', '.join(each)}",
+            )
         if not isinstance(group, Mapping):
-            group = _group_of_value(form["each"], group, f"{path}.{copy}")
-        yield from _start_values(form["each"], group, f"{path}.{copy}.")
-
-
-def _group_of_value(each: Mapping[str, Any], value: Any, path: str) -> Mapping[str, Any]:
-    """A group of a single variable, written without its name.  Raises SearchError "tree-value"."""
-    if len(each) == 1:
-        return dict.fromkeys(each, value)
-    raise SearchError(
-        "tree-value", f"{START}: {path} = {value}; give a group with {', '.join(each)}"
-    )
+            group = dict.fromkeys(each, group)
+        yield from _start_values(each, group, f"{path}.{copy}.")
 
 
 def _values_of_branch(

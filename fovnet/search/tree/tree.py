@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.search.space import Axis, Level
-from fovnet.search.tree.variables import Counts, Levels, Values, values_of
+from fovnet.search.tree.variables import Counts, Levels, Values, header_kind, values_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -60,12 +60,7 @@ class Variable(NamedTuple):
     @property
     def is_repeat(self) -> bool:
         """Whether it counts copies of a group."""
-        return isinstance(self.form, Mapping) and "repeat" in self.form
-
-    @property
-    def is_choice(self) -> bool:
-        """Whether it makes the variables of one branch active."""
-        return isinstance(self.form, Mapping) and "choose" in self.form
+        return header_kind(self.form) == "repeat"
 
     @property
     def is_category(self) -> bool:
@@ -175,6 +170,14 @@ class Tree:
         return [(values, np.array(numbers)) for values, numbers in numbers_by_values.items()]
 
     @cached_property
+    def numbers_by_copy(self) -> dict[str, Integers]:
+        """The numbers of the variables of every copy, those of two copies of a group in one order."""
+        numbers_by_copy: dict[str, list[int]] = {}
+        for number, variable in enumerate(self.variables):
+            numbers_by_copy.setdefault(variable.copy, []).append(number)
+        return {copy: np.array(numbers) for copy, numbers in numbers_by_copy.items()}
+
+    @cached_property
     def _owned_variables(self) -> list[_OwnedVariables]:
         """Those of every header, outer ones first."""
         headers = sorted({variable.header for variable in self.variables} - {ROOT})
@@ -241,9 +244,9 @@ def _most_active(declared: Mapping[str, Any]) -> int:
     count = 0
     for form in declared.values():
         count += 1
-        if isinstance(form, Mapping) and "repeat" in form:
+        if header_kind(form) == "repeat":
             count += int(form["repeat"]["high"]) * _most_active(form["each"])
-        elif isinstance(form, Mapping) and "choose" in form:
+        elif header_kind(form) == "choose":
             count += max(_most_active(branch) for branch in form["choose"].values())
     return count
 
@@ -252,11 +255,11 @@ def _count_points(declared: Mapping[str, Any]) -> float:
     """How many combinations of values these variables have."""
     count = 1.0
     for name, form in declared.items():
-        if isinstance(form, Mapping) and "repeat" in form:
+        if header_kind(form) == "repeat":
             lowest, highest = (int(form["repeat"][end]) for end in ("low", "high"))
             group_count = _count_points(form["each"])
             count *= sum(_power(group_count, copies) for copies in range(lowest, highest + 1))
-        elif isinstance(form, Mapping) and "choose" in form:
+        elif header_kind(form) == "choose":
             count *= sum(_count_points(branch) for branch in form["choose"].values())
         else:
             count *= values_of(name, form).count
@@ -303,9 +306,7 @@ def _append_variables(variables: list[Variable], declared: Mapping[str, Any], pl
                 key, path, family, values, place.header, place.least, place.most, place.copy, form
             )
         )
-        if not isinstance(form, Mapping):
-            continue
-        if "repeat" in form:
+        if header_kind(form) == "repeat":
             highest = int(form["repeat"]["high"])
             for copy in range(1, highest + 1):
                 copy_name = f"{key}.{copy}"
@@ -313,7 +314,7 @@ def _append_variables(variables: list[Variable], declared: Mapping[str, Any], pl
                     copy_name, f"{path}.{copy}", family, number, copy, highest, copy_name
                 )
                 _append_variables(variables, form["each"], inner_place)
-        elif "choose" in form:
+        elif header_kind(form) == "choose":
             for level, (branch, inner) in enumerate(form["choose"].items()):
                 inner_place = Place(
                     key, f"{path}.{branch}", f"{family}.{branch}", number, level, level, place.copy
@@ -329,9 +330,9 @@ def _joined(prefix: str, name: str) -> str:
 
 def _header_values(name: str, form: Any) -> Values:
     """The values of a variable: of a repeat its counts, of a choice its branches."""
-    if isinstance(form, Mapping) and "repeat" in form:
+    if header_kind(form) == "repeat":
         return Counts(form["repeat"]["low"], form["repeat"]["high"], is_whole=True)
-    if isinstance(form, Mapping) and "choose" in form:
+    if header_kind(form) == "choose":
         return Levels(Axis(name, tuple(form["choose"]), "categorical"))
     return values_of(name, form)
 

@@ -140,9 +140,16 @@ class Counts(Range):
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels of a list, in order, or of a category."""
+    """The levels of a list, in order, or of a category; their numbers are whole, from 0."""
 
     axis: Axis
+    low = 0.0
+    is_whole = True
+
+    @property
+    def high(self) -> float:
+        """The number of the last level."""
+        return len(self.axis.levels) - 1.0
 
     @property
     def is_category(self) -> bool:
@@ -191,7 +198,7 @@ class Levels:
 
     def round(self, numbers: Floats) -> Floats:
         """Numbers of levels; nan stays."""
-        return np.asarray(np.clip(np.floor(numbers + 0.5), 0, len(self.axis.levels) - 1) + 0.0)
+        return np.asarray(np.clip(np.floor(numbers + 0.5), self.low, self.high) + 0.0)
 
     def read(self, level: Any) -> float:
         """The number of a level in JSON.  Raises ValueError, with what is wanted, for another."""
@@ -220,8 +227,16 @@ class Levels:
 
 
 Values = Range | Levels
+HEADER_KINDS = ("repeat", "choose")
 NUMBER_KINDS = ("real", "whole")
 AXIS_KINDS = ("ordinal", "categorical", "log")
+
+
+def header_kind(form: Any) -> str:
+    """One of HEADER_KINDS; empty for the form of what makes no others active."""
+    if not isinstance(form, Mapping):
+        return ""
+    return next((kind for kind in HEADER_KINDS if kind in form), "")
 
 
 def values_of(name: str, form: Any) -> Values:

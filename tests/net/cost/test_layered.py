@@ -22,7 +22,7 @@ from fovnet.net.cost.layered import (
 )
 from fovnet.net.cost.predicted import DeviceSpeed, Limits, Work, first_cost, predict_training_bytes
 from fovnet.net.cost.probes import measure_process_growth
-from fovnet.net.family.layered import ACTIVATIONS, find_shape_fault
+from fovnet.net.family.layered import ACTIVATIONS, describe_shape_fault
 from fovnet.net.family.layered_configuration import (
     convolutions_of_configuration,
     layered_of_configuration,
@@ -94,8 +94,8 @@ def test_many_points_at_once_cost_what_torch_counts_for_each(
     costs = predict_layered_costs(columns, sides)
     fits = sides.fits
     for index, configuration in enumerate(configurations):
-        fault = find_shape_fault(convolutions_of_configuration(configuration), 40)
-        assert fits[index] == (fault is None)
+        fault = describe_shape_fault(convolutions_of_configuration(configuration), 40)
+        assert fits[index] == (not fault)
         if fault:
             continue
         net = layered_of_configuration(configuration, classes=5, side=40, inputs=inputs)

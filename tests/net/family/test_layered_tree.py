@@ -154,7 +154,7 @@ def test_the_configuration_that_comes_along_is_such_a_space() -> None:
         (
             {"activation": {"categorical": ["relu", "elu"]}},
             "space-level",
-            "search.space.activation: relu, elu; give some of relu, sigmoid, tanh",
+            "search.space.activation: elu is unknown; give some of relu, sigmoid, tanh",
         ),
         (
             {"batch": whole(0, 8)},

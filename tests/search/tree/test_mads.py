@@ -27,7 +27,7 @@ from fovnet.search.look.tree_mads import (
 from fovnet.search.look.tree_view import TreeView
 from fovnet.search.look.view import Neighbour, Polling
 from fovnet.search.tree.costs import Columns, Costs, EqualCosts, Priced
-from fovnet.search.tree.moves import Ground, count_neighbours, draw_points, neighbours
+from fovnet.search.tree.moves import Ground, all_neighbours, draw_points, neighbours
 from fovnet.search.tree.start import tree_with_start
 from fovnet.search.tree.tree import Tree
 from fovnet.search.trial import Outcome, Proposal, Trial
@@ -190,7 +190,7 @@ def test_a_success_widens_the_frame_by_a_rung(rung: int) -> None:
 def test_a_used_up_rung_is_followed_by_a_narrower_one_and_the_first_has_neighbours_too() -> None:
     """The start has seven numbers, and a layer more or less, two levels and three ways beside it."""
     centre = TREE.start_point
-    assert count_neighbours(TREE, centre) == 2 + 2 + 3
+    assert len(all_neighbours(TREE, COSTS, centre)) == 2 + 2 + 3
     points = np.concatenate([centre[None], *[poll_points(TREE, 1, centre, 0, k) for k in range(4)]])
     rungs = [
         structure_states(view_of(points[: count + 1], [completed(0.0), *[completed(1.0)] * count]))[
@@ -306,7 +306,6 @@ def test_rules_say_which_levels_neighbours_have_and_what_else_they_reset() -> No
     def around(*rules: Neighbour) -> list[tuple[Any, ...]]:
         ruled = level_rules(tree, Polling(neighbours=rules))
         points = neighbours(Ground(tree, EqualCosts()), tree.start_point, ruled)
-        assert len(points) == count_neighbours(tree, tree.start_point, ruled)
         return [tuple(tree.configuration(point).values()) for point in points]
 
     assert around() == [(name, 0.5, 0.5, 1) for name in ("sgd", "adagrad", "rmsprop")]
