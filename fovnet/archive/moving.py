@@ -30,8 +30,8 @@ from fovnet.errors import ConfigError
 from fovnet.machine.ports import refusal_of_port
 from fovnet.node.calling import calling_entity
 from fovnet.node.door import STATUS_SUCCESS, Door, InstanceMismatch
-from fovnet.node.inbox import hash_uids
 from fovnet.node.peers import Caller
+from fovnet.node.places import hash_uids
 from fovnet.node.settings import DoorLimits
 from fovnet.watch.figures import Figures
 
@@ -100,9 +100,9 @@ class Reception:
     def wait_for_room(self, has_room: Callable[[], bool]) -> None:
         """Nothing: the series is asked for again."""
 
-    def note(self, line: str) -> None:
+    def note(self, event: str, sentence: str, **facts: object) -> None:
         """Keeps what the door says of a refusal."""
-        self.refusal = line
+        self.refusal = sentence
 
 
 @contextmanager

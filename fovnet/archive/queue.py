@@ -15,6 +15,7 @@ from pathlib import Path
 from fovnet.archive.faults import ArchiveError
 from fovnet.archive.worklist import WorklistRow
 from fovnet.watch.figures import Figures
+from fovnet.watch.log import Log, write_nothing
 
 RETRY_PAUSES_S = 5.0, 30.0, 120.0, 600.0
 """After each failure of a series, or of the whole archive, until the next attempt."""
@@ -56,6 +57,7 @@ class FetchQueue:
     jobs: int = 2
     pauses_s: Sequence[float] = RETRY_PAUSES_S
     figures: Figures = field(default_factory=Figures)
+    log: Log = write_nothing
     trouble: str = ""
     _ready: deque[_Attempt] = field(default_factory=deque)
     _later: list[tuple[float, int, _Attempt]] = field(default_factory=list)
@@ -176,6 +178,8 @@ class FetchQueue:
         ready_s = time.monotonic() + self.pauses_s[attempt.failure_count]
         attempt.failure_count += 1
         self.figures.count("retries")
+        key = self.folder_of(attempt.row).name
+        self.log("series-put-off", f"series {key}: {fault}", series=key, code=fault.code)
         self._put_off_count += 1
         heappush(self._later, (ready_s, self._put_off_count, attempt))
         return None
@@ -190,3 +194,4 @@ class FetchQueue:
             self._outages += 1
             self.figures.count("retries")
             self.trouble = fault.sentence
+            self.log("archive-failed", fault.sentence, code=fault.code)

@@ -28,8 +28,10 @@ from fovnet.report.exports.answers import answer_from_facts
 from fovnet.report.exports.headers import compare_with_text
 from fovnet.report.pages import answers_folder
 from fovnet.report.pages.predictions import write_prediction
+from fovnet.volume.dicom.table import short_hash
 from fovnet.volume.sources.discovery import find_volumes, name_volumes
 from fovnet.watch.figures import Figures
+from fovnet.watch.log import Log, write_nothing
 from fovnet.watch.tally import CountedAnswer, Tally
 
 JOURNAL_NAME = "archive-journal.jsonl"
@@ -55,6 +57,8 @@ class ArchiveRun:
     """One run over a worklist, into a folder that the caller has locked.
 
     progress      told (series done, series)
+    log           takes an event, without patient data
+    audit         told (outcome, images) of each series that was fetched, or failed
     failed        (row, fault) of the series that could not be fetched
     tally         of the answers on the series of the worklist
     queue         of the series on their way, once `run` has begun
@@ -66,6 +70,8 @@ class ArchiveRun:
     settings: AnswerSettings
     progress: Callable[[int, int], None] = lambda done, total: None
     failed: list[tuple[WorklistRow, ArchiveError]] = field(default_factory=list)
+    log: Log = write_nothing
+    audit: Callable[[str, int], None] = lambda outcome, image_count: None
     figures: Figures = field(default_factory=Figures)
     tally: Tally = field(default_factory=Tally)
     queue: FetchQueue | None = None
@@ -82,7 +88,9 @@ class ArchiveRun:
         be asked any more."""
         journal = self._open_journal()
         shutil.rmtree(self.folder / IMAGES_FOLDER, ignore_errors=True)
-        queue = FetchQueue(fetch, self._images_of, keep_bytes, jobs, pauses_s, figures=self.figures)
+        queue = FetchQueue(
+            fetch, self._images_of, keep_bytes, jobs, pauses_s, figures=self.figures, log=self.log
+        )
         self.queue = queue
         waiting_rows = [row for row in self.rows if series_key(row) not in self._entry_by_series]
         answers_folder.remove_earlier_files(
@@ -100,7 +108,12 @@ class ArchiveRun:
             for series in queue.run(waiting_rows):
                 if series.fault is not None:
                     self.failed.append((series.row, series.fault))
+                    self._tell(
+                        "series-failed", series.row, str(series.fault), code=series.fault.code
+                    )
+                    self.audit(f"failed: {series.fault.code}", 0)
                 elif series.folder is not None:
+                    self.audit("fetched", len(list(series.folder.iterdir())))
                     self._answer(series.row, series.folder, journal)
                 done_count += 1
                 self.progress(done_count, len(self.rows))
@@ -240,6 +253,17 @@ class ArchiveRun:
         journal.add(entry)
         self._entry_by_series[key] = entry
         self._tally_entry(entry)
+        statuses = [status for status, _, _ in answers]
+        self._tell("series-answered", row, ", ".join(statuses) or "not read", answers=statuses)
+
+    def _tell(self, event: str, row: WorklistRow, words: str, **facts: object) -> None:
+        """Logs an event about a series, with a hash of its study, or with UIDs."""
+        key = series_key(row)
+        if self.settings.show_ids:
+            facts |= {"study_uid": row.study_uid, "series_uid": row.series_uid}
+        else:
+            facts |= {"study": short_hash(row.study_uid)}
+        self.log(event, f"series {key}: {words}", series=key, **facts)
 
     def _failed_row(self, row: WorklistRow, fault: ArchiveError) -> dict[str, Any]:
         return {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -17,11 +18,13 @@ from fovnet.archive.run import IMAGES_FOLDER, AnswerSettings, ArchiveRun
 from fovnet.archive.timing import Throttle, hours_of
 from fovnet.archive.worklist import WORKLIST_NAME, Totals
 from fovnet.cli.options import (
+    LOG_FORMAT,
     Device,
     Engine,
     FacesOrAsBefore,
     FolderOut,
     Include,
+    LogFormat,
     ModelFolder,
     Pages,
     PathArgument,
@@ -35,12 +38,14 @@ from fovnet.cli.options import (
     table_of,
 )
 from fovnet.cli.predicting import conclude, decide_faces, show_failures, write_tables
-from fovnet.cli.screen import err, out, progress_bar
+from fovnet.cli.screen import err, out, progress_bar, write_json_line
 from fovnet.decision.ensemble import load_ensemble
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.node.peers import caller_of
 from fovnet.own_files import is_our_json
 from fovnet.report.pages import answers_folder
+from fovnet.watch.audit import Audit
+from fovnet.watch.log import write_nothing
 from fovnet.words import several
 
 verbs = typer.Typer()
@@ -172,6 +177,13 @@ PagePort = Annotated[
         help="Port of /metrics and /health on 127.0.0.1; 0: any free one, -1: none.",
     ),
 ]
+LogFormatOption = Annotated[LogFormat, LOG_FORMAT]
+AuditFile = Annotated[
+    Path | None,
+    PathOption(
+        help="A table that a row is added to for each series: when, where, how many images."
+    ),
+]
 Between = Annotated[
     str, typer.Option(help="Hours of the day in which series are asked for: 22:00-06:00.")
 ]
@@ -219,6 +231,8 @@ def run(
     show_ids: ShowIds = False,
     engine: Engine = "auto",
     page: PagePort = -1,
+    log_format: LogFormatOption = LogFormat.text,
+    audit: AuditFile = None,
 ) -> None:
     """Answer the series of a plan, fetched from the archive by WADO-RS, C-GET or C-MOVE; one that does not come never
     stops the rest, and a killed run resumes with the same command."""
@@ -243,12 +257,38 @@ def run(
             pages,
             decide_faces(out_folder, (), faces),
         )
-        with progress_bar("answering", "series") as advance:
+        with _progress_or_lines(log_format) as advance:
             archive_run = ArchiveRun(out_folder, rows, networks, settings, advance)
+            if log_format is LogFormat.json:
+                archive_run.log = write_json_line
+            if audit is not None:
+                archive_run.audit = partial(_write_audit, Audit(audit), address)
             with _watched(archive_run, page):
                 archive_run.run(fetch, keep_gb * BYTES_PER_GB, jobs, RETRY_PAUSES_S)
         refuse_gone()
         _conclude_run(archive_run, out_folder)
+
+
+@contextmanager
+def _progress_or_lines(log_format: LogFormat) -> Iterator[Callable[[int, int], None]]:
+    """What is told (done, all) of a run: a bar, or nothing where its log is JSON."""
+    if log_format is LogFormat.json:
+        yield lambda done, total: None
+        return
+    with progress_bar("answering", "series") as advance:
+        yield advance
+
+
+def _write_audit(audit: Audit, address: Address, outcome: str, image_count: int) -> None:
+    """A row of a series that was asked for."""
+    service = "C-GET"
+    if address.door is not None:
+        service = "C-MOVE"
+    if address.is_web:
+        service = "WADO-RS"
+    audit.write(address.place, {(service, outcome): image_count})
+    if audit.trouble:
+        err.print(audit.trouble)
 
 
 @contextmanager
@@ -263,7 +303,9 @@ def _watched(archive_run: ArchiveRun, port: int) -> Iterator[None]:
     from fovnet.archive.metrics import serve_metrics  # imports a library that is an extra
 
     with serve_metrics(archive_run, port) as address:
-        err.print(f"metrics and health: {address}")
+        archive_run.log("started", f"metrics and health: {address}", address=address)
+        if archive_run.log is write_nothing:
+            err.print(f"metrics and health: {address}")
         yield
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -13,15 +12,17 @@ import typer
 from fovnet.cli.options import (
     ENGINE_HELP,
     INCLUDE_HELP,
+    LOG_FORMAT,
     FolderOut,
+    LogFormat,
     ModelFolder,
     PathOption,
     device_and_engine_as_options,
     kinds_included,
     model_folder,
 )
-from fovnet.cli.screen import err
 from fovnet.cli.screen import out as screen
+from fovnet.cli.screen import write_json_line, write_text_line
 from fovnet.config.files import parse_as
 from fovnet.config.node import NodeOptions
 from fovnet.config.reading import read_yaml
@@ -33,6 +34,7 @@ from fovnet.node.answering import Answering
 from fovnet.node.places import Places, lock_places
 from fovnet.node.settings import NodeSettings, settings_of
 from fovnet.records import why_unwritable
+from fovnet.watch.log import Log
 from fovnet.words import join_names
 
 verbs = typer.Typer()
@@ -111,6 +113,14 @@ PagePort = Annotated[
         min=-1, max=65535, help="Port of the page on 127.0.0.1; 0: any free one, -1: none."
     ),
 ]
+LogFormatOption = Annotated[LogFormat, LOG_FORMAT]
+ShowIds = Annotated[
+    bool,
+    typer.Option(
+        "--show-ids/--no-show-ids",
+        help="Name UIDs of study and series in a log as JSON, in place of hashes.",
+    ),
+]
 Certificate = Annotated[
     Path | None, PathOption(help="Certificate (PEM): the node speaks TLS alone.")
 ]
@@ -143,6 +153,8 @@ def node(
     associations: Associations = DEFAULTS.associations,
     idle: IdleSeconds = DEFAULTS.idle,
     page: PagePort = DEFAULTS.page,
+    log_format: LogFormatOption = LogFormat.text,
+    show_ids: ShowIds = DEFAULTS.show_ids,
     tls_cert: Certificate = DEFAULTS.tls_cert,
     tls_key: Key = DEFAULTS.tls_key,
     tls_ca: Authorities = DEFAULTS.tls_ca,
@@ -170,6 +182,8 @@ def node(
         associations=associations,
         idle=idle,
         page=page,
+        log_format=log_format.value,
+        show_ids=show_ids,
         tls_cert=tls_cert,
         tls_key=tls_key,
         tls_ca=tls_ca,
@@ -182,7 +196,7 @@ def node(
         with device_and_engine_as_options():
             networks = load_ensemble(model_folder(model), device, engine=engine)
         answering = Answering(places, networks, tuple(kinds_included(include)))
-        _run_until_signal(places, answering, settings)
+        _run_until_signal(places, answering, settings, _log_of(options, places))
 
 
 def check_node(config: Path, options: NodeOptions) -> None:
@@ -221,15 +235,26 @@ def _refuse_without_libraries() -> None:
         )
 
 
-def _run_until_signal(places: Places, answering: Answering, settings: NodeSettings) -> None:
+def _run_until_signal(
+    places: Places, answering: Answering, settings: NodeSettings, log: Log
+) -> None:
     """Runs a node until SIGTERM or Ctrl-C."""
     from fovnet.node.node import Node  # imports libraries that are an extra
 
-    dicom_node = Node(places, answering, settings, _log)
+    dicom_node = Node(places, answering, settings, log)
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, lambda *_: dicom_node.stopped.set())
     dicom_node.run()
 
 
-def _log(line: str) -> None:
-    err.print(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {line}")
+def _log_of(options: NodeOptions, places: Places) -> Log:
+    """The log of a node on stderr, in words or as JSON."""
+
+    def write_identified(event: str, sentence: str, **facts: object) -> None:
+        if "series" in facts:
+            facts |= places.identify(str(facts["series"]), show_ids=options.show_ids)
+        write_json_line(event, sentence, **facts)
+
+    if options.log_format == "json":
+        return write_identified
+    return write_text_line

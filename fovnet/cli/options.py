@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from enum import StrEnum
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -168,6 +169,18 @@ SHOW_IDS = typer.Option(
 )
 Include = Annotated[str, INCLUDE]
 ShowIds = Annotated[bool, SHOW_IDS]
+
+
+class LogFormat(StrEnum):
+    """How a service writes its log."""
+
+    text = "text"
+    json = "json"
+
+
+LOG_FORMAT: Any = typer.Option(
+    "--log-format", help="The log on stderr: words, or a JSON object a line."
+)
 Pictures = Annotated[bool, PICTURES]
 Pages = Annotated[bool, PAGES]
 FacesOrAsBefore = Annotated[bool | None, FACES]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -23,6 +25,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fovnet.machine.pace import Pace
+from fovnet.watch.log import json_line
 
 if TYPE_CHECKING:
     from fovnet.evaluate.measures import Measure
@@ -79,6 +82,16 @@ class Console(Terminal):
 
 out = Console(soft_wrap=True)
 err = Console(stderr=True, soft_wrap=True)
+
+
+def write_json_line(event: str, sentence: str, **facts: object) -> None:
+    """A line of a service's log, as JSON."""
+    print(json_line(event, sentence, **facts), file=sys.stderr, flush=True)
+
+
+def write_text_line(event: str, sentence: str, **facts: object) -> None:
+    """A line of a service's log, in words."""
+    err.print(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {sentence}", markup=False, highlight=False)
 
 
 def empty_table(title: str, *headings: str) -> Table:

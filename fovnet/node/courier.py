@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from socket import socket
@@ -27,7 +26,9 @@ from fovnet.node.door import REPORT_SYNTAXES
 from fovnet.node.outbox import Outbox
 from fovnet.node.peers import ReportPeer
 from fovnet.node.places import STORED, UNSENT
+from fovnet.watch.audit import Audit
 from fovnet.watch.figures import Figures
+from fovnet.watch.log import Log
 from fovnet.words import several
 
 REPORTS_IN_ONE_ASSOCIATION = 50
@@ -44,7 +45,8 @@ class Courier:
 
     own_title    our AE title
     tls_context  to speak TLS with the peer; None to speak plainly
-    log          takes a line for the log, without patient data
+    log          takes an event, without patient data
+    audit        has a row for the reports of each association; None: there is none
     """
 
     outbox: Outbox
@@ -52,8 +54,9 @@ class Courier:
     own_title: str
     tls_context: ssl.SSLContext | None
     timeout_s: float
-    log: Callable[[str], None]
+    log: Log
     figures: Figures = field(default_factory=Figures)
+    audit: Audit | None = None
     _peer_trouble: str = ""  # why the peer cannot be reached, in words
     _failure_count: int = 0  # of attempts in a row
     _next_attempt_s: float = float("-inf")  # on the clock of the outbox
@@ -104,6 +107,7 @@ class Courier:
         sent_paths: list[Path] = []
         if peer_takes_reports:
             sent_paths = self._send_reports(association, unsent_paths, peer_offers_commitment)
+        self._write_audit("C-STORE", len(sent_paths))
         if peer_offers_commitment:
             newly_stored_paths = [
                 self.outbox.places.reports(STORED) / path.name for path in sent_paths
@@ -120,6 +124,10 @@ class Courier:
             )
         return ""
 
+    def _write_audit(self, service: str, object_count: int) -> None:
+        if self.audit is not None and object_count:
+            self.audit.write(self._peer_name, {(service, "sent"): object_count})
+
     def _note_peer_trouble(self, trouble: str, unsent_count: int) -> None:
         """Logs what is wrong with the peer, "" for nothing, and sets when it is called again."""
         if trouble:
@@ -130,11 +138,16 @@ class Courier:
             unsent_in_words = ""
             if unsent_count:
                 unsent_in_words = f"{several(unsent_count, 'report')} to be sent, "
-            self.log(f"{trouble}; {unsent_in_words}tried again in {pause_s:g} s")
+            self.log(
+                "archive-failed",
+                f"{trouble}; {unsent_in_words}tried again in {pause_s:g} s",
+                pause_s=pause_s,
+                reports=unsent_count,
+            )
         else:
             self._failure_count = 0
             if self._peer_trouble:
-                self.log(f"{self._peer_name} takes reports again")
+                self.log("archive-back", f"{self._peer_name} takes reports again")
         self._peer_trouble = trouble
 
     @property
@@ -189,7 +202,11 @@ class Courier:
                 )
                 self.figures.count("sent")
                 self.figures.time("delivery", max(0.0, age_s))
-                self.log(f"report {report_path.stem}: stored by {self.peer.title}")
+                self.log(
+                    "report-stored",
+                    f"report {report_path.stem}: stored by {self.peer.title}",
+                    series=report_path.stem,
+                )
                 sent_paths.append(report_path)
                 continue
             failure_cause = "gave no answer"
@@ -211,7 +228,11 @@ class Courier:
         if len(report_paths) > 1:
             others_in_words = f" and {len(report_paths) - 1} more"
         self.log(
-            f"report {report_paths[0].stem}{others_in_words}: {self.peer.title} {cause}; tried again later"
+            "reports-put-off",
+            f"report {report_paths[0].stem}{others_in_words}: {self.peer.title} {cause}; tried again later",
+            series=report_paths[0].stem,
+            reports=len(report_paths),
+            cause=cause,
         )
 
     def _request_commitment(self, association: Association, paths: list[Path]) -> None:
@@ -229,6 +250,7 @@ class Courier:
             StorageCommitmentPushModelInstance,
         )
         status_code = response.get("Status")
+        self._write_audit("N-ACTION", len(paths))
         if status_code == 0:
             for path in paths:
                 self.outbox.mark_asked(
@@ -250,8 +272,10 @@ class Courier:
         if uncommitted_paths:
             reports_in_words = several(len(uncommitted_paths), "report")
             self.log(
+                "commitment-gone",
                 f"{self._peer_name} offers no storage commitment any more: {reports_in_words} it stored are "
-                "delivered"
+                "delivered",
+                reports=len(uncommitted_paths),
             )
 
     def on_commitment(self, event: evt.Event) -> tuple[int, None]:
@@ -269,7 +293,11 @@ class Courier:
             if self.outbox.mark_committed(str(reference.ReferencedSOPInstanceUID), cause):
                 report_count_by_cause[cause] = report_count_by_cause.get(cause, 0) + 1
         for cause, report_count in report_count_by_cause.items():
-            self.log(f"{cause}: {several(report_count, 'report')} sent again later")
+            self.log(
+                "reports-not-kept",
+                f"{cause}: {several(report_count, 'report')} sent again later",
+                reports=report_count,
+            )
         return 0x0000, None
 
 
@@ -281,9 +309,7 @@ def reporting_entity(own_title: str, timeout_s: float) -> AE:
     return application_entity
 
 
-def give_up_old_reports(
-    outbox: Outbox, trouble: str, log: Callable[[str], None], figures: Figures
-) -> None:
+def give_up_old_reports(outbox: Outbox, trouble: str, log: Log, figures: Figures) -> None:
     """Ends the attempts at reports that are too old.
 
     trouble  why those are not delivered that have no trouble of their own; "" ends no attempt at
@@ -294,13 +320,17 @@ def give_up_old_reports(
         outbox.give_up(report_path, UNSENT)
         figures.count("given_up")
         log(
-            f"report {report_path.stem}: given up after {age_limit_in_words} and removed, its answer stays; {cause}"
+            "report-given-up",
+            f"report {report_path.stem}: given up after {age_limit_in_words} and removed, its answer stays; {cause}",
+            series=report_path.stem,
         )
     for report_path, cause in outbox.overdue_reports(STORED, trouble):
         outbox.give_up(report_path, STORED)
         figures.count("uncommitted")
         log(
-            f"report {report_path.stem}: stored, not asked for any more after {age_limit_in_words}; {cause}"
+            "report-uncommitted",
+            f"report {report_path.stem}: stored, not asked for any more after {age_limit_in_words}; {cause}",
+            series=report_path.stem,
         )
 
 

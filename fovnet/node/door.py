@@ -11,6 +11,7 @@ Where the disk is nearly full, the status is A700 (out of resources), and caller
 from __future__ import annotations
 
 import ssl
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -24,7 +25,7 @@ from pydicom.filebase import DicomBytesIO
 from pydicom.filewriter import write_file_meta_info
 from pydicom.uid import UID, ExplicitVRLittleEndian, ImplicitVRLittleEndian
 from pynetdicom import AE, _config, evt
-from pynetdicom.dimse_messages import C_STORE_RQ
+from pynetdicom.dimse_messages import C_STORE_RQ, N_EVENT_REPORT_RQ
 from pynetdicom.dsutils import create_file_meta
 from pynetdicom.sop_class import (  # type: ignore[attr-defined]
     Comprehensive3DSRStorage,
@@ -37,14 +38,16 @@ from pynetdicom.sop_class import (  # type: ignore[attr-defined]
 from pynetdicom.transport import ThreadedAssociationServer
 
 from fovnet.node.connection import connection_of, reason_of_end
-from fovnet.node.inbox import hash_uids
 from fovnet.node.lobby import Lobby
 from fovnet.node.peers import ANY_TITLE, Caller
+from fovnet.node.places import hash_uids
 from fovnet.node.refusals import Refusals
 from fovnet.node.settings import DoorLimits
 from fovnet.report.exports.dicom_ownership import is_our_dicom
 from fovnet.volume.dicom.decoding import list_decodable_syntaxes
+from fovnet.watch.audit import Audit
 from fovnet.watch.figures import Figures
+from fovnet.watch.log import Log
 from fovnet.words import join_names
 
 MR_IMAGE_CLASSES = (MRImageStorage, EnhancedMRImageStorage, LegacyConvertedEnhancedMRImageStorage)
@@ -122,26 +125,30 @@ class DoorServer(ThreadedAssociationServer):
 class Door:
     """A listening socket and what happens behind it.
 
-    log            takes a line for the log, without patient data
+    log            takes an event, without patient data
     on_commitment  told of what a peer says of its commitment; None: there is no peer
+    audit          has a row for each service of an association, when it ends; None: there is none
     """
 
     inbox: InstanceKeeper
     figures: Figures
     limits: DoorLimits
     callers: Sequence[Caller]
-    log: Callable[[str], None]
+    log: Log
     on_commitment: Callable[[evt.Event], tuple[int, None]] | None = None
+    audit: Audit | None = None
     lobby: Lobby = field(init=False)
     refusals: Refusals = field(init=False)
     _server: DoorServer | None = field(default=None, init=False)
     _is_full: bool = field(default=False, init=False)
+    _services: dict[Any, Counter[tuple[str, str]]] = field(default_factory=dict, init=False)
+    """{association: {(service, outcome): objects}}, until it ends"""
     _refused_offers: dict[Any, str] = field(default_factory=dict, init=False)
     """{association that has sent no instance: what of its offer is not taken, in words}"""
 
     def __post_init__(self) -> None:
         self.lobby = Lobby(self.limits.associations)
-        self.refusals = Refusals(self.figures, self.log)
+        self.refusals = Refusals(self.figures, self.log, self.audit)
 
     def open(self, title: str, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """The port on which it listens from now on.  Raises OSError if it is taken."""
@@ -154,7 +161,7 @@ class Door:
             (evt.EVT_ACCEPTED, self._on_accept),
             (evt.EVT_DIMSE_RECV, self._on_message),
             (evt.EVT_ABORTED, self._on_abort),
-            (evt.EVT_C_STORE, self._store),
+            (evt.EVT_C_STORE, self._on_store),
         ]
         if self.on_commitment:
             event_handlers.append((evt.EVT_N_EVENT_REPORT, self.on_commitment))
@@ -259,6 +266,8 @@ class Door:
         self._renew_byte_allowance(event)
         if isinstance(event.message, C_STORE_RQ):
             self._refused_offers.pop(event.assoc, None)
+        elif isinstance(event.message, N_EVENT_REPORT_RQ):
+            self._note_service(event.assoc, "N-EVENT-REPORT", "done")
 
     def _on_accept(self, event: evt.Event) -> None:
         """Notes what a caller offers and may not send, until it sends something: DCMTK's storescu
@@ -288,6 +297,9 @@ class Door:
         connection = self.lobby.leave(association)
         if connection is None:
             return
+        services = self._services.pop(association, None)
+        if self.audit is not None and services:
+            self.audit.write(_caller_in_words(association), services)
         figure, cause = reason_of_end(connection, self.limits.instance_bytes)
         refused_offer = self._refused_offers.pop(association, "")
         if figure:
@@ -296,6 +308,25 @@ class Door:
             self.refusals.tell("classes_refused", _caller_in_words(association), refused_offer)
         elif association.requestor.primitive is None:
             self.figures.count("without_request")
+
+    def _on_store(self, event: evt.Event) -> int:
+        """Keeps an instance, and notes who sent it; the status of our answer."""
+        status_code = self._store(event)
+        outcome = "refused"
+        if status_code == STATUS_SUCCESS:
+            outcome = "done"
+        self._note_service(event.assoc, "C-STORE", outcome)
+        return status_code
+
+    def _note_service(self, association: Any, service: str, outcome: str) -> None:
+        """Counts an object for the audit.  The first has a row at once, for a process that is killed
+        before the association ends."""
+        if self.audit is None:
+            return
+        is_first = association not in self._services
+        self._services.setdefault(association, Counter())[service, outcome] += 1
+        if is_first:
+            self.audit.write(_caller_in_words(association), {(service, "begun"): 1})
 
     def _store(self, event: evt.Event) -> int:
         """Keeps an instance; the status of our answer."""
@@ -349,7 +380,10 @@ class Door:
         self.figures.count("disk_full")
         self.inbox.wait_for_room(lambda: self._has_room(byte_count))
         if not self._is_full:
-            self.log("the disk is nearly full: instances are refused (A700) until there is room")
+            self.log(
+                "disk-full",
+                "the disk is nearly full: instances are refused (A700) until there is room",
+            )
         self._is_full = True
         return STATUS_OUT_OF_RESOURCES
 

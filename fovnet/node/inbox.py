@@ -9,7 +9,6 @@ it is dropped.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 import time
@@ -21,8 +20,6 @@ from typing import BinaryIO
 
 from fovnet.node.places import Places, split_name, sync
 from fovnet.records import checksum, copy_file
-
-HASH_DIGITS = 32  # of names: 128 bits of a SHA-256
 
 
 @dataclass
@@ -199,8 +196,3 @@ def count_attempts(places: Places, series_folder: Path) -> int:
         return int((places.begun / series_folder.name).read_text() or 0)
     except FileNotFoundError:
         return 0
-
-
-def hash_uids(*uids: str) -> str:
-    """A name made of UIDs: no path, whatever they hold, and not readable in a log."""
-    return hashlib.sha256("\0".join(uids).encode()).hexdigest()[:HASH_DIGITS]

@@ -24,7 +24,9 @@ from fovnet.node.page import page_answer
 from fovnet.node.places import DELIVERED, STATES, Places, split_name
 from fovnet.node.settings import NodeSettings
 from fovnet.unforeseen import log_of
+from fovnet.watch.audit import AUDIT_NAME, Audit
 from fovnet.watch.figures import Figures
+from fovnet.watch.log import Log
 from fovnet.watch.metrics import metrics_answer
 from fovnet.watch.serving import health_answer, serve
 
@@ -39,7 +41,7 @@ NO_ARCHIVE = "no archive is given (--to)"
 class Node:
     """A node over one folder.  `run` returns when it was stopped.
 
-    log      takes a line for the log, without patient data
+    log      takes an event, without patient data
     stopped  set by another thread to stop the node
     """
 
@@ -48,13 +50,14 @@ class Node:
         places: Places,
         answering: Answering,
         settings: NodeSettings,
-        log: Callable[[str], None],
+        log: Log,
     ) -> None:
         self.settings = settings
         self.places = places
         self.log = log
         self.stopped = Event()
         self.figures = Figures()
+        self.audit = Audit(places.folder / AUDIT_NAME)
         self._answering = answering
         self._inbox = Inbox(places, settings.rest_s, settings.longest_s)
         self._waiting_folders = deque(find_unanswered_series(places))
@@ -74,6 +77,7 @@ class Node:
                 timeout_s=settings.limits.idle_s,
                 log=log,
                 figures=self.figures,
+                audit=self.audit,
             )
             on_commitment = self._courier.on_commitment
         self._door = Door(
@@ -83,6 +87,7 @@ class Node:
             settings.callers,
             log,
             on_commitment,
+            self.audit,
         )
         self._trouble_by_step: dict[str, str] = {}
         self._last_sweep_s = -PAUSE_BETWEEN_SWEEPS_S
@@ -117,10 +122,18 @@ class Node:
                 raise
             page_address = f"; page http://127.0.0.1:{page_server.server_address[1]}/"
         waiting_in_words = f"{len(self._waiting_folders)} series wait for answers"
-        self.log(f"{settings.title} listens on port {port}{page_address}; {waiting_in_words}")
+        self.log(
+            "started",
+            f"{settings.title} listens on port {port}{page_address}; {waiting_in_words}",
+            port=port,
+            waiting=len(self._waiting_folders),
+        )
         if self._courier is None:
             age_limit_in_words = f"{settings.pauses.give_up_s / 3600:g} h (--give-up)"
-            self.log(f"{NO_ARCHIVE}: reports are not sent, and removed after {age_limit_in_words}")
+            self.log(
+                "no-archive",
+                f"{NO_ARCHIVE}: reports are not sent, and removed after {age_limit_in_words}",
+            )
         step_by_name = {"answers": self._answer_next, "delivery": self._deliver_reports}
         threads = [
             Thread(target=self._repeat_step, args=(step_name, step), name=step_name)
@@ -129,7 +142,7 @@ class Node:
         for thread in threads:
             thread.start()
         self.stopped.wait()
-        self.log("stopping")
+        self.log("stopping", "stopping")
         self._door.close()
         deadline_s = time.monotonic() + GRACE_AFTER_STOP_S
         while self._door.association_count and time.monotonic() < deadline_s:
@@ -140,7 +153,7 @@ class Node:
         if page_server:
             page_server.shutdown()
             page_server.server_close()
-        self.log("stopped; the same command goes on from here")
+        self.log("stopped", "stopped; the same command goes on from here")
 
     @property
     def port(self) -> int:
@@ -154,7 +167,7 @@ class Node:
         troubles = list(self._trouble_by_step.values())
         if self._inbox.waits_for_room or free_bytes <= self.settings.limits.reserve_bytes:
             troubles.append("the disk is nearly full: instances are refused, and series wait")
-        troubles.append(self._door.trouble)
+        troubles += [self._door.trouble, self.audit.trouble]
         if self._courier:
             troubles.append(self._courier.trouble)
         return {
@@ -188,7 +201,7 @@ class Node:
                 if not fault_in_words:
                     fault_in_words = f"{type(fault).__name__}, see {log_of(fault)}"
                 self._trouble_by_step[step_name] = f"{step_name}: {fault_in_words}; tried again"
-                self.log(self._trouble_by_step[step_name])
+                self.log("step-failed", self._trouble_by_step[step_name], step=step_name)
             self.stopped.wait(pause_s)
 
     def _answer_next(self) -> float:
@@ -220,7 +233,14 @@ class Node:
         statuses_in_words = ", ".join(
             f"{answer_count} {status}" for status, answer_count in count_by_status.items()
         )
-        self.log(f"series {series_folder.name}: {statuses_in_words}; {answer_s:.1f} s")
+        self.log(
+            "series-answered",
+            f"series {series_folder.name}: {statuses_in_words}; {answer_s:.1f} s",
+            series=series_folder.name,
+            answers=[answer.status for answer in answers],
+            codes=[answer.code for answer in answers],
+            seconds=round(answer_s, 3),
+        )
         return 0.0
 
     def _take_series_at_rest(self) -> None:

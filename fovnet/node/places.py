@@ -9,6 +9,7 @@ series before or after it and never between.
     answered/KEY.json       what the newest answer was made from, each instance with its checksum;
                             stays
     answers.tsv             a row of every newest answer; stays
+    audit.tsv               who used which service, when; stays
     reports/unsent, stored, delivered/KEY-N.dcm the structured report: to be sent; with the peer,
                             which has not yet committed itself to keep it; done (removed with the
                             series)
@@ -18,6 +19,7 @@ series before or after it and never between.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -31,6 +33,7 @@ from fovnet.machine.locks import lock_folder
 from fovnet.records import is_stamped, read_json, write_json
 
 STAMP_FILE = "node.json"
+HASH_DIGITS = 32  # of names: 128 bits of a SHA-256
 STATES = UNSENT, STORED, DELIVERED = "unsent", "stored", "delivered"
 
 
@@ -75,6 +78,16 @@ class Places:
         except FileNotFoundError:
             return {"version": 0, "instances": {}}
 
+    def identify(self, series_name: str, *, show_ids: bool) -> dict[str, str]:
+        """What is told, beside its name, of a series that was answered: a hash of its study's UID, or
+        its UIDs.  The name may be that of a report, which begins with the key, too."""
+        record = self.read_record(series_name.partition("-")[0])
+        if "study_uid" not in record:
+            return {}
+        if show_ids:
+            return {name: str(record[name]) for name in ("study_uid", "series_uid")}
+        return {"study": hash_uids(str(record["study_uid"]))}
+
     def free_bytes(self) -> int:
         """What the file system has left for this user."""
         return shutil.disk_usage(self.folder).free
@@ -91,6 +104,11 @@ def split_name(name: str) -> tuple[str, int]:
     """KEY and N of a folder called KEY-N."""
     key, _, version = name.rpartition("-")
     return key, int(version)
+
+
+def hash_uids(*uids: str) -> str:
+    """A name made of UIDs: no path, whatever they hold, and not readable in a log."""
+    return hashlib.sha256("\0".join(uids).encode()).hexdigest()[:HASH_DIGITS]
 
 
 def sync(folder: Path) -> None:

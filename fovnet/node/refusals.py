@@ -4,11 +4,12 @@ it has happened ten, a hundred, a thousand times."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 
+from fovnet.watch.audit import Audit
 from fovnet.watch.figures import Figures
+from fovnet.watch.log import Log
 
 MOST_PAIRS_NAMED = 1000  # pairs of a caller and a cause that the log names
 
@@ -17,12 +18,14 @@ MOST_PAIRS_NAMED = 1000  # pairs of a caller and a cause that the log names
 class Refusals:
     """Counts refusals, and logs them.
 
-    log                 takes a line for the log
+    log                 takes an event
+    audit               has a row whenever the log has a line; None: there is none
     _count_by_sentence  how often each caller was refused for each cause
     """
 
     figures: Figures
-    log: Callable[[str], None]
+    log: Log
+    audit: Audit | None = None
     _count_by_sentence: Counter[str] = field(default_factory=Counter)
     _lock: Lock = field(default_factory=Lock)
 
@@ -38,7 +41,17 @@ class Refusals:
                 sentence = "other callers, counted and not named"
             self._count_by_sentence[sentence] += 1
             refusal_count = self._count_by_sentence[sentence]
-        if refusal_count == 1:
-            self.log(f"refused: {sentence}")
-        elif str(refusal_count).strip("0") == "1":
-            self.log(f"refused: {sentence} ({refusal_count:,} times by now)")
+        if str(refusal_count).strip("0") != "1":
+            return
+        times_in_words = ""
+        if refusal_count > 1:
+            times_in_words = f" ({refusal_count:,} times by now)"
+        self.log(
+            "caller-refused",
+            f"refused: {sentence}{times_in_words}",
+            caller=caller,
+            cause=figure,
+            times=refusal_count,
+        )
+        if self.audit is not None:
+            self.audit.write(caller, {("association", f"refused: {figure}"): refusal_count})

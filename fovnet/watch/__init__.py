@@ -2,6 +2,8 @@
 
 figures  counts since the start, and seconds by stage
 tally    what the answers of a table come to: by status, region and code
+log      what happens, in words or as JSON
+audit    who used which service, when, for how many objects
 metrics  both as Prometheus reads them
 serving  the pages of a local port
 """

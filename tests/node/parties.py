@@ -70,7 +70,10 @@ def at_work(folder: Path, networks: Ensemble, **settings: Any) -> Iterator[AtWor
     with lock_places(folder) as places:
         lines: list[str] = []
         node = Node(
-            places, Answering(places, networks), NodeSettings(**setting_by_name), lines.append
+            places,
+            Answering(places, networks),
+            NodeSettings(**setting_by_name),
+            lambda event, sentence, **facts: lines.append(sentence),
         )
         thread = Thread(target=node.run)
         thread.start()

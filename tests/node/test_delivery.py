@@ -23,6 +23,7 @@ from fovnet.node.places import DELIVERED, STORED, UNSENT, lock_places
 from fovnet.node.settings import DoorLimits
 from fovnet.node.tls import client_context, server_context
 from fovnet.watch.figures import Figures
+from fovnet.watch.log import write_nothing
 from tests.node.conftest import shut_down_and_close
 
 
@@ -50,8 +51,11 @@ def places(tmp_path):
 
 
 def courier(outbox: Outbox, port: int, lines: list[str] | None = None, tls=None) -> Courier:
-    say = (lines if lines is not None else []).append
-    return Courier(outbox, ReportPeer("ARCHIVE", "127.0.0.1", port), "FOVNET", tls, 5.0, say)
+    def log(event: str, sentence: str, **facts: object) -> None:
+        if lines is not None:
+            lines.append(sentence)
+
+    return Courier(outbox, ReportPeer("ARCHIVE", "127.0.0.1", port), "FOVNET", tls, 5.0, log)
 
 
 def names(places, state: str) -> list[str]:
@@ -91,7 +95,7 @@ def test_with_it_a_report_is_delivered_when_the_archive_says_so(
             Figures(),
             DoorLimits(),
             (LOCAL_CALLER,),
-            print,
+            write_nothing,
             taker.on_commitment,
         )
         peer.back = door.open("FOVNET", "127.0.0.1", 0, None)

@@ -76,10 +76,12 @@ def opened(tmp_path) -> Iterator[Callable[..., Opened]]:
 
         def made(tls: ssl.SSLContext | None = None, **limits: float) -> Opened:
             lines: list[str] = []
+
+            def log(event: str, sentence: str, **facts: object) -> None:
+                lines.append(sentence)
+
             figures, bounds = Figures(), DoorLimits(**{"reserve_bytes": 0, **limits})
-            doors.append(
-                Door(Inbox(places, 60.0, 60.0), figures, bounds, (LOCAL_CALLER,), lines.append)
-            )
+            doors.append(Door(Inbox(places, 60.0, 60.0), figures, bounds, (LOCAL_CALLER,), log))
             doors[-1].open("FOVNET", "127.0.0.1", 0, tls)
             return Opened(doors[-1], lines)
 

@@ -8,7 +8,7 @@ from collections import Counter
 import prometheus_client
 from prometheus_client.parser import text_string_to_metric_families
 
-from fovnet.node.inbox import hash_uids
+from fovnet.node.places import hash_uids
 from fovnet.records import read_tsv
 from tests.node.parties import PATIENT, at_work, statuses
 

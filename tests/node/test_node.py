@@ -28,14 +28,14 @@ from fovnet.decision.model import Model
 from fovnet.errors import ConfigError
 from fovnet.machine.ports import advice_on
 from fovnet.node.answering import Answering
-from fovnet.node.inbox import hash_uids
 from fovnet.node.node import Node
 from fovnet.node.outbox import Pauses
 from fovnet.node.peers import ANY_TITLE, LOCAL_CALLER, Caller, ReportPeer
-from fovnet.node.places import lock_places
+from fovnet.node.places import hash_uids, lock_places
 from fovnet.node.settings import DoorLimits, NodeSettings
 from fovnet.node.tls import client_context, server_context
-from fovnet.records import read_json
+from fovnet.records import read_json, read_tsv
+from fovnet.watch.log import write_nothing
 from tests.node.parties import PATIENT, at_work, statuses
 
 
@@ -74,6 +74,15 @@ def test_interleaved_series_are_each_answered_once_and_as_by_predict(
     assert not any(value in said for value in PATIENT.values()) and "1.2.826" not in " ".join(
         running.lines
     )
+    audit_text = (tmp_path / "node" / "audit.tsv").read_text()
+    assert not any(value in audit_text for value in [*PATIENT.values(), "1.2.826"])
+    done_rows = [
+        row for row in read_tsv(tmp_path / "node" / "audit.tsv") if row["outcome"] == "done"
+    ]
+    assert [(row["who"], row["service"]) for row in done_rows] == [
+        ("'SCANNER' at 127.0.0.1", "C-STORE")
+    ] * 2
+    assert sum(int(row["objects"]) for row in done_rows) == len(mixed) == told["instances"]
 
 
 def test_late_instances_are_answered_with_the_earlier_ones_and_repeated_ones_are_not(
@@ -326,7 +335,7 @@ def test_a_port_that_cannot_be_opened_is_refused_with_advice_that_helps(
     with socket.create_server(("127.0.0.1", 0)) as taken, lock_places(tmp_path / "node") as places:
         wanted = taken.getsockname()[1] if port is None else port
         settings = NodeSettings("FOVNET", wanted, (LOCAL_CALLER,), host=host)
-        node = Node(places, Answering(places, networks), settings, print)
+        node = Node(places, Answering(places, networks), settings, write_nothing)
         with pytest.raises(ConfigError, match=advice) as fault:
             node.run()
     assert fault.value.code == "node-port"

@@ -22,7 +22,7 @@ from shutil import which
 import pytest
 from highdicom.sr import srread
 
-from fovnet.node.inbox import hash_uids
+from fovnet.node.places import hash_uids
 from fovnet.records import read_json
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,7 @@ import time
 import pytest
 
 from fovnet.decision.answers_table import answer_columns
-from fovnet.node.inbox import hash_uids
-from fovnet.node.places import Places
+from fovnet.node.places import Places, hash_uids
 from fovnet.node.table import UID_COLUMNS, AnswersTable
 from fovnet.records import read_tsv, write_json
 from tests.node.parties import at_work, statuses
