@@ -26,6 +26,7 @@ from fovnet.cli.screen import write_json_line, write_text_line
 from fovnet.config.files import parse_as
 from fovnet.config.node import NodeOptions
 from fovnet.config.reading import read_yaml
+from fovnet.decision.answers_table import ANSWERS_TABLE_NAME
 from fovnet.decision.ensemble import load_ensemble
 from fovnet.decision.folder import ModelFolder as Networks
 from fovnet.errors import ConfigError
@@ -33,9 +34,12 @@ from fovnet.machine.allocation import keep_freed_memory
 from fovnet.node.answering import Answering
 from fovnet.node.places import Places, lock_places
 from fovnet.node.settings import NodeSettings, settings_of
+from fovnet.node.table import read_counted_answers
 from fovnet.records import why_unwritable
+from fovnet.watch.drift import accept as freeze_shares
 from fovnet.watch.log import Log
-from fovnet.words import join_names
+from fovnet.watch.tally import Tally
+from fovnet.words import join_names, several
 
 verbs = typer.Typer()
 DEFAULTS = NodeOptions(out=Path())
@@ -134,6 +138,14 @@ Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Include = Annotated[str, typer.Option(help=INCLUDE_HELP)]
 Engine = Annotated[str, typer.Option(help=ENGINE_HELP)]
 
+Accept = Annotated[
+    bool,
+    typer.Option(
+        "--accept",
+        help="Accept the answers on the last 500 series in --out, which later ones are compared with; and end.",
+    ),
+]
+
 
 @verbs.command(epilog=DURABILITY_HELP)
 def node(
@@ -163,9 +175,13 @@ def node(
     device: Device = DEFAULTS.device,
     include: Include = "",
     engine: Engine = DEFAULTS.engine,
+    accept: Accept = False,
 ) -> None:
     """A DICOM node: MR series that arrive by C-STORE are answered as `predict` does, and the structured
     reports are sent on."""
+    if accept:
+        _accept_answers(out)
+        return
     _refuse_without_libraries()
     options = NodeOptions(
         out=out,
@@ -197,6 +213,17 @@ def node(
             networks = load_ensemble(model_folder(model), device, engine=engine)
         answering = Answering(places, networks, tuple(kinds_included(include)))
         _run_until_signal(places, answering, settings, _log_of(options, places))
+
+
+def _accept_answers(out: Path) -> None:
+    """Freezes the shares of the newest answers, also of a node that is at work."""
+    tally = Tally()
+    tally.add(read_counted_answers(out / ANSWERS_TABLE_NAME))
+    shares = freeze_shares(out, tally.recent())
+    shares_in_words = ", ".join(
+        f"{kind} {100 * shares.share(kind):.0f} %" for kind in shares.count_by_kind
+    )
+    screen.print(f"accepted, of {several(shares.volume_count, 'volume')}: {shares_in_words}")
 
 
 def check_node(config: Path, options: NodeOptions) -> None:

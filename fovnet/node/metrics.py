@@ -8,11 +8,13 @@ from typing import Any
 from prometheus_client.metrics_core import Metric
 
 from fovnet.node.places import STATES
+from fovnet.watch.drift import Shares, count_kinds
 from fovnet.watch.figures import Figures
 from fovnet.watch.metrics import (
     answer_gauges,
     counter,
     counters,
+    drift_gauges,
     gauge,
     gauges,
     stage_histogram,
@@ -35,8 +37,11 @@ REFUSING_FIGURES = (
 """Figures that count what callers were refused."""
 
 
-def node_metrics(status: Mapping[str, Any], figures: Figures, tally: Tally) -> list[Metric]:
-    """The metrics of a node; `status` as the node gives it."""
+def node_metrics(
+    status: Mapping[str, Any], figures: Figures, tally: Tally, accepted: Shares | None
+) -> list[Metric]:
+    """The metrics of a node; `status` as the node gives it, and the shares
+    accepted."""
 
     def since_start(figure: str) -> int:
         return int(status.get(figure, 0))
@@ -68,6 +73,7 @@ def node_metrics(status: Mapping[str, Any], figures: Figures, tally: Tally) -> l
         counter("reports_given_up", "Reports never stored.", since_start("given_up")),
         counter("reports_uncommitted", "Never committed to.", since_start("uncommitted")),
         counter("retries", "Attempts at the archive that were put off.", since_start("retries")),
+        *drift_gauges(count_kinds(tally.recent()), accepted),
         stage_histogram(figures),
         gauge("associations", "Associations now.", status["associations"]),
         gauge("free_bytes", "Free on the disk.", status["free_bytes"]),

@@ -25,6 +25,7 @@ from fovnet.node.places import DELIVERED, STATES, Places, split_name
 from fovnet.node.settings import NodeSettings
 from fovnet.unforeseen import log_of
 from fovnet.watch.audit import AUDIT_NAME, Audit
+from fovnet.watch.drift import count_kinds, describe_drift, read_accepted
 from fovnet.watch.figures import Figures
 from fovnet.watch.log import Log
 from fovnet.watch.metrics import metrics_answer
@@ -108,11 +109,14 @@ class Node:
         if page_port is not None:
             with suppress(OSError):  # told of, and tried again, by the first step
                 self._answering.table.mend()
+            tally = self._answering.table.tally
             answer_by_path = {
                 "/": lambda: page_answer(settings.title, self.status()),
                 "/health": lambda: health_answer(self.status()),
                 "/metrics": metrics_answer(
-                    lambda: node_metrics(self.status(), self.figures, self._answering.table.tally)
+                    lambda: node_metrics(
+                        self.status(), self.figures, tally, read_accepted(self.places.folder)
+                    )
                 ),
             }
             try:
@@ -170,13 +174,16 @@ class Node:
         troubles += [self._door.trouble, self.audit.trouble]
         if self._courier:
             troubles.append(self._courier.trouble)
+        tally = self._answering.table.tally
+        accepted_shares = read_accepted(self.places.folder)
         return {
             "trouble": "; ".join(filter(None, troubles)),
+            "drift": describe_drift(count_kinds(tally.recent()), accepted_shares),
             "associations": self._door.association_count,
             "series_arriving": len(self._inbox.arrivals),
             "series_waiting": len(self._waiting_folders),
             "oldest_waiting_s": self._oldest_waiting_s(),
-            "series_answered": self._answering.table.tally.series_count,
+            "series_answered": tally.series_count,
             **{f"reports_{state}": _count_reports(self.places.reports(state)) for state in STATES},
             "free_bytes": free_bytes,
             **self.figures.now(),

@@ -67,7 +67,7 @@ def _page_html(title: str, figures: Mapping[str, Any]) -> str:
     table_rows = "".join(
         f"<tr><td>{escape(WORDS_BY_FIGURE.get(figure, figure))}</td><td>{_format_figure(figure, value)}</td></tr>"
         for figure, value in figures.items()
-        if figure != "trouble"
+        if figure not in ("trouble", "drift")
     )
     return PAGE_TEMPLATE.format(
         title=escape(title), state=escape(figures["trouble"] or "All is well."), rows=table_rows

@@ -1,10 +1,11 @@
 """The table that an administrator opens and joins at any time: answers.tsv, of the newest answer of
 each series.
 
-Its columns are those of `fovnet predict`, and after them the UIDs of study and series.  A first
-answer is appended; for a later version of a series, and after a start, the table is compared with
-the folder, in which each answer lies before its row is written, and is replaced in one step.  So
-whatever ended the process, no row is missing, twice or cut off once it is at work again.
+Its columns are those of `fovnet predict`, and after them the UIDs of study and series; the series
+answered last are at its end.  A first answer is appended; for a later version of a series, and after a
+start, the table is compared with the folder, in which each answer lies before its row is written, and
+is replaced in one step.  So whatever ended the process, no row is missing, twice or cut off once it is
+at work again.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 from fovnet.decision.answers_table import ANSWERS_TABLE_NAME, answer_columns, answer_row
 from fovnet.node.places import Places
 from fovnet.records import read_json, tsv_text, write_text
-from fovnet.watch.tally import Tally, answers_in_lines
+from fovnet.watch.tally import CountedAnswer, Tally, answers_in_lines
 
 UID_COLUMNS = ("study_uid", "series_uid")
 # KEY-N; of several volumes in it KEY-N-DIGITS
@@ -65,12 +66,14 @@ class AnswersTable:
             path.stem for path in self.places.answers.glob("*.json")
         )
         table_lines: list[str] = []
-        for series_key in dict.fromkeys([*written_lines_by_key, *newest_ids_by_key]):
-            written_line_by_id = written_lines_by_key.get(series_key, {})
+        changed_keys = [key for key in newest_ids_by_key if key not in written_lines_by_key]
+        for series_key, written_line_by_id in written_lines_by_key.items():
             if written_line_by_id.keys() == newest_ids_by_key.get(series_key, set()):
                 table_lines += written_line_by_id.values()
             else:
-                table_lines += self._newest_lines(series_key)
+                changed_keys.append(series_key)
+        for series_key in sorted(changed_keys, key=self._answer_time):
+            table_lines += self._newest_lines(series_key)
         header_line = tsv_text(self._columns, [])
         write_text(
             self.path, header_line + "".join(f"{line}\n" for line in table_lines), keep_same=True
@@ -100,6 +103,13 @@ class AnswersTable:
             if volume_id_match and line.count("\t") == header_line.count("\t"):
                 lines_by_key.setdefault(volume_id_match[1], {})[volume_id] = line
         return lines_by_key
+
+    def _answer_time(self, key: str) -> float:
+        """When a series was answered last; 0.0 where nothing was recorded of it."""
+        try:
+            return self.places.answer_record_path(key).stat().st_mtime
+        except FileNotFoundError:
+            return 0.0
 
     def _newest_lines(self, series_key: str) -> list[str]:
         """The rows of the newest answer of a series, as lines."""
@@ -132,3 +142,14 @@ def find_newest_ids(volume_ids: Iterable[str]) -> dict[str, set[str]]:
         elif version == newest_version:
             newest_ids_by_key[series_key].add(volume_id)
     return newest_ids_by_key
+
+
+def read_counted_answers(path: Path) -> list[CountedAnswer]:
+    """The answers of a node's table, in its order; none where there is no table.  Its regions are
+    those columns that have one for a probability."""
+    if not path.exists():
+        return []
+    header_line, *lines = path.read_text(encoding="utf-8").splitlines()
+    columns = header_line.split("\t")
+    regions = [column for column in columns if f"{column}_probability" in columns]
+    return answers_in_lines(lines, columns, regions)

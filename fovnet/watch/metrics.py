@@ -19,6 +19,7 @@ from prometheus_client.metrics_core import (
 )
 from prometheus_client.registry import Collector
 
+from fovnet.watch.drift import LEAST_VOLUMES, Shares, find_drift
 from fovnet.watch.figures import STAGE_BOUNDS_S, Figures
 from fovnet.watch.serving import Answer
 from fovnet.watch.tally import Tally
@@ -89,3 +90,26 @@ def answer_gauges(tally: Tally) -> list[Metric]:
         by_region,
         gauges("refused_answers", "Refused volumes, by code.", "code", tally.by_code()),
     ]
+
+
+def drift_gauges(recent: Shares, accepted: Shares | None) -> list[Metric]:
+    """The shares of the newest answers, and those accepted, by kind."""
+    families = [
+        gauge("recent_volumes", "Volumes of the newest series.", recent.volume_count),
+        gauges(
+            "recent_share", "Share of these volumes, by kind of answer.", "kind", _shares(recent)
+        ),
+    ]
+    if accepted is not None:
+        drift_count = 0
+        if recent.volume_count >= LEAST_VOLUMES:
+            drift_count = len(find_drift(recent, accepted))
+        families += [
+            gauges("accepted_share", "The shares at acceptance.", "kind", _shares(accepted)),
+            gauge("drifted_shares", "Kinds whose shares differ by more than chance.", drift_count),
+        ]
+    return families
+
+
+def _shares(shares: Shares) -> dict[str, float]:
+    return {kind: shares.share(kind) for kind in shares.count_by_kind}

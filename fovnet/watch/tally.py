@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 REFUSED = "refused"
+RECENT_SERIES = 500
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Tally:
         self._count_by_status: Counter[str] = Counter()
         self._count_by_answer: Counter[tuple[str, str]] = Counter()
         self._count_by_code: Counter[str] = Counter()
+        self._recent_by_series: dict[str, list[CountedAnswer]] = {}
 
     def replace(self, answers: Iterable[CountedAnswer]) -> None:
         """Counts these answers instead of the earlier ones."""
@@ -57,6 +59,14 @@ class Tally:
             self._count_by_answer.update(answer.answer_by_region.items())
             if answer.status == REFUSED:
                 self._count_by_code.update(answer.codes)
+            self._recent_by_series.setdefault(answer.series_key, []).append(answer)
+            if len(self._recent_by_series) > RECENT_SERIES:
+                del self._recent_by_series[next(iter(self._recent_by_series))]
+
+    def recent(self) -> list[CountedAnswer]:
+        """The answers on the newest series, RECENT_SERIES at most, the newest last."""
+        with self._lock:
+            return [answer for answers in self._recent_by_series.values() for answer in answers]
 
     @property
     def series_count(self) -> int:

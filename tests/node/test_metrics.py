@@ -6,10 +6,11 @@ import urllib.request
 from collections import Counter
 
 import prometheus_client
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from fovnet.node.places import hash_uids
-from fovnet.records import read_tsv
+from fovnet.records import read_tsv, write_json
 from tests.node.parties import PATIENT, at_work, statuses
 
 Samples = dict[tuple[str, ...], float]
@@ -67,8 +68,13 @@ def test_metrics_add_up_to_the_tables_after_a_restart_too(tmp_path, networks, se
         assert told["fovnet_stage_seconds_count", stage] == len(sent) + 1
         assert told["fovnet_stage_seconds_bucket", "+Inf", stage] == len(sent) + 1
         assert 0 <= told["fovnet_stage_seconds_sum", stage] < 1000
+    write_json(tmp_path / "node" / "acceptance.json", {"volumes": 200, "counts": {"ok": 50}})
     with at_work(tmp_path / "node", networks, page_port=0) as running:
         told_again = samples(page_text(running, "/metrics"))
+        assert "too few answers to compare" in running.node.status()["drift"]
+    assert told_again["fovnet_accepted_share", "ok"] == 0.25
+    recent_refused = told_again["fovnet_recent_share", "refused"]
+    assert recent_refused * told_again["fovnet_recent_volumes",] == pytest.approx(1)
     assert gauges_of_answers(told_again) == expected
     assert told_again["fovnet_images_received_total",] == 0
     keys = [hash_uids(images[0].StudyInstanceUID, images[0].SeriesInstanceUID) for images in sent]

@@ -65,7 +65,7 @@ def test_a_first_answer_is_appended_and_a_later_version_takes_its_place(places) 
     answer(places, "a", 9)  # an older one, found beside it
     answer(places, "a", 10)
     table.add("a", 10)
-    assert list(rows(places)) == ["a-10", "b-1", "c-1", "c-1-0123"]
+    assert list(rows(places)) == ["b-1", "c-1", "c-1-0123", "a-10"]
     assert table.path.read_text().splitlines()[0].split("\t") == [
         *answer_columns(REGIONS),
         *UID_COLUMNS,
