@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import os
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +15,15 @@ from urllib.parse import urlsplit
 
 from fovnet.archive.arrival import Arrival
 from fovnet.archive.claims import Archive
+from fovnet.archive.reporting import Reporting
 from fovnet.archive.timing import Throttle
 from fovnet.archive.worklist import WorklistRow
 from fovnet.errors import ConfigError
+from fovnet.node.outbox import Outbox, Pauses
 from fovnet.node.peers import Caller, all_callers, peer_of, title_of
+from fovnet.node.places import Places
 from fovnet.node.tls import client_context
+from fovnet.watch.log import write_nothing
 
 if TYPE_CHECKING:
     from fovnet.archive.network import NetworkArchive
@@ -46,7 +52,7 @@ class Address:
     """Where an archive is, and how it is called.
 
     place        https://... or AE@HOST:PORT
-    netrc_path, token_path   what lets us in by DICOMweb; None: the environment
+    netrc_path, token_path   what lets us in by DICOMweb; None: the environment, if that may be used
     authorities  whose certificates are trusted (PEM); None: those of the system
     own_title    our AE title
     tls          whether the DICOM network is called by TLS
@@ -59,12 +65,18 @@ class Address:
     authorities: Path | None = None
     own_title: str = "FOVNET"
     tls: bool = False
+    uses_environment: bool = True
     door: DoorAddress | None = None
 
     @property
     def is_web(self) -> bool:
         """Whether it is asked by DICOMweb."""
         return self.place.startswith(("http://", "https://"))
+
+
+def host_of(place: str) -> str:
+    """The host of a DICOMweb service; "" of another place."""
+    return urlsplit(place).hostname or ""
 
 
 @contextmanager
@@ -136,6 +148,41 @@ def _open_network_fetch(address: Address, throttle: Throttle) -> Iterator[Fetch]
         ).fetch()
 
 
+@contextmanager
+def open_reporting(address: Address, folder: Path, own_host: str) -> Iterator[Reporting]:
+    """The reports of a run in a folder, which are sent to an address by STOW-RS or C-STORE.
+
+    own_host  of the archive that the series come from; another host is sent a name and password of
+              --netrc alone: a token is one archive's
+    Raises as `open_archive`.
+    """
+    _refuse_without_libraries()
+    from fovnet.archive.storing import WebCourier  # these import libraries of an extra
+    from fovnet.node.courier import Courier
+
+    outbox = Outbox(Places(folder), pauses=Pauses(give_up_s=math.inf))
+    if address.is_web:
+        if own_host not in ("", host_of(address.place)):
+            address = replace(address, token_path=None, uses_environment=False)
+        archive = _open_web_archive(address)
+        try:
+            yield Reporting(address.place, outbox, WebCourier(outbox, archive))
+        finally:
+            archive.close()
+        return
+    network = _open_network_archive(address)
+    courier = Courier(
+        outbox,
+        network.peer,
+        network.own_title,
+        network.tls_context,
+        network.timeout_s,
+        log=write_nothing,
+        asks_commitment=False,  # which an archive may give hours later
+    )
+    yield Reporting(network.name, outbox, courier)
+
+
 def _refuse_unfit_door(address: Address) -> None:
     """Raises ConfigError "archive-door" for a door that an archive does not send to."""
     if address.door is None:
@@ -156,8 +203,12 @@ def _open_web_archive(address: Address) -> WebArchive:
     from fovnet.archive.credentials import credentials_of  # imports requests, of an extra
     from fovnet.archive.web import open_web_archive
 
-    host = urlsplit(address.place).hostname or ""
-    credentials = credentials_of(host, address.netrc_path, address.token_path)
+    environment: Mapping[str, str] = {}
+    if address.uses_environment:
+        environment = os.environ
+    credentials = credentials_of(
+        host_of(address.place), address.netrc_path, address.token_path, environment
+    )
     return open_web_archive(address.place, credentials, address.authorities)
 
 

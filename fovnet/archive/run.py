@@ -19,6 +19,7 @@ from fovnet._version import __version__
 from fovnet.archive.faults import ArchiveError
 from fovnet.archive.journal import Journal
 from fovnet.archive.queue import FetchQueue
+from fovnet.archive.reporting import Reporting
 from fovnet.archive.worklist import WorklistRow
 from fovnet.decision.answers_table import VOLUME_COLUMNS, TableRows
 from fovnet.decision.ensemble import Ensemble
@@ -43,13 +44,14 @@ KEY_LENGTH = 16  # hex digits: of a million series, two alike have a chance of 1
 @dataclass(frozen=True)
 class AnswerSettings:
     """How series are answered: `included_kinds`, `show_ids`, `pictures`, `pages`, `faces` as by
-    `predict`."""
+    `predict`; `reports`, whether each answer has a structured report."""
 
     included_kinds: tuple[str, ...] = ()
     show_ids: bool = False
     pictures: bool = True
     pages: bool = True
     faces: bool = True
+    reports: bool = False
 
 
 @dataclass
@@ -57,6 +59,7 @@ class ArchiveRun:
     """One run over a worklist, into a folder that the caller has locked.
 
     progress      told (series done, series)
+    reporting     the reports on the answers; None without
     log           takes an event, without patient data
     audit         told (outcome, images) of each series that was fetched, or failed
     failed        (row, fault) of the series that could not be fetched
@@ -69,6 +72,7 @@ class ArchiveRun:
     networks: Ensemble
     settings: AnswerSettings
     progress: Callable[[int, int], None] = lambda done, total: None
+    reporting: Reporting | None = None
     failed: list[tuple[WorklistRow, ArchiveError]] = field(default_factory=list)
     log: Log = write_nothing
     audit: Callable[[str, int], None] = lambda outcome, image_count: None
@@ -243,6 +247,10 @@ class ArchiveRun:
             )
             answers.append(self._counted_cells(table_rows))
         self.figures.time("answer", time.monotonic() - start_s)
+        if self.reporting is not None:
+            for volume_id in volume_ids:
+                answer = answer_from_facts(read_json(self.folder / f"{volume_id}.json"))
+                self.reporting.write(answer, self.networks.vocabulary)
         key = series_key(row)
         entry = {
             "series": key,
@@ -255,6 +263,8 @@ class ArchiveRun:
         self._tally_entry(entry)
         statuses = [status for status, _, _ in answers]
         self._tell("series-answered", row, ", ".join(statuses) or "not read", answers=statuses)
+        if self.reporting is not None:
+            self.reporting.deliver()
 
     def _tell(self, event: str, row: WorklistRow, words: str, **facts: object) -> None:
         """Logs an event about a series, with a hash of its study, or with UIDs."""

@@ -164,7 +164,7 @@ def faults_of(url: str) -> Iterator[None]:
     except requests.exceptions.JSONDecodeError:
         raise ArchiveError(
             "archive-answer",
-            f"{url}: answers a search with what is no JSON, such as a page for people; give the root of "
+            f"{url}: answers what is no JSON, such as a page for people; give the root of "
             "its DICOMweb service, as in https://pacs.example/dicom-web",
         ) from None
     except requests.exceptions.HTTPError as fault:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fovnet.archive.opening import Address, DoorAddress, open_archive, open_fetch
+from fovnet.archive.opening import (
+    Address,
+    DoorAddress,
+    host_of,
+    open_archive,
+    open_fetch,
+    open_reporting,
+)
 from fovnet.archive.plan import PLAN_NAME, Plan, read_plan
 from fovnet.archive.query import Query, modality_of, read_uids, span_of
 from fovnet.archive.queue import RETRY_PAUSES_S
+from fovnet.archive.reporting import Reporting
 from fovnet.archive.run import IMAGES_FOLDER, AnswerSettings, ArchiveRun
 from fovnet.archive.timing import Throttle, hours_of
 from fovnet.archive.worklist import WORKLIST_NAME, Totals
@@ -205,6 +214,14 @@ Senders = Annotated[
         show_default=False,
     ),
 ]
+ReportPlace = Annotated[
+    str,
+    typer.Option(
+        "--report-to",
+        metavar="PLACE",
+        help="Store a structured report of each answer there: https://... (STOW-RS) or AE@HOST:PORT (C-STORE).",
+    ),
+]
 
 
 @archive.command("run", epilog=RUN_HELP)
@@ -222,6 +239,7 @@ def run(
     tls: Tls = False,
     move: MovePort = None,
     senders: Senders = None,
+    report_to: ReportPlace = "",
     model: ModelFolder = None,
     device: Device = "auto",
     pictures: Pictures = True,
@@ -237,16 +255,16 @@ def run(
     """Answer the series of a plan, fetched from the archive by WADO-RS, C-GET or C-MOVE; one that does not come never
     stops the rest, and a killed run resumes with the same command."""
     place, rows = read_plan(plan_folder)
-    door = None
+    address = Address(place, netrc, token_file, ca, aet, tls)
+    report_address = replace(address, place=report_to)
     if move is not None:
-        callers = tuple(map(caller_of, senders or ()))
-        door = DoorAddress(out_folder / IMAGES_FOLDER, move, callers)
-    address = Address(place, netrc, token_file, ca, aet, tls, door)
-    throttle = Throttle(pace, hours_of(between))
+        door = DoorAddress(out_folder / IMAGES_FOLDER, move, tuple(map(caller_of, senders or ())))
+        address = replace(address, door=door)
     keep_freed_memory()
     with (
-        open_fetch(address, throttle) as fetch,
+        open_fetch(address, Throttle(pace, hours_of(between))) as fetch,
         answers_folder.claim_folder(out_folder) as refuse_gone,
+        _reporting(report_address, out_folder, host_of(place)) as reporting,
     ):
         with device_and_engine_as_options():
             networks = load_ensemble(model_folder(model), device, engine=engine)
@@ -256,9 +274,10 @@ def run(
             pictures,
             pages,
             decide_faces(out_folder, (), faces),
+            reports=reporting is not None,
         )
         with _progress_or_lines(log_format) as advance:
-            archive_run = ArchiveRun(out_folder, rows, networks, settings, advance)
+            archive_run = ArchiveRun(out_folder, rows, networks, settings, advance, reporting)
             if log_format is LogFormat.json:
                 archive_run.log = write_json_line
             if audit is not None:
@@ -267,6 +286,29 @@ def run(
                 archive_run.run(fetch, keep_gb * BYTES_PER_GB, jobs, RETRY_PAUSES_S)
         refuse_gone()
         _conclude_run(archive_run, out_folder)
+
+
+def _reporting(
+    address: Address, folder: Path, own_host: str
+) -> AbstractContextManager[Reporting | None]:
+    """The reports to an address, None without one."""
+    if not address.place:
+        return nullcontext()
+    return open_reporting(address, folder, own_host)
+
+
+def _conclude_reports(reporting: Reporting | None) -> bool:
+    """Sends the reports that are left, and prints what they come to; whether all are stored."""
+    if reporting is None:
+        return True
+    trouble = reporting.finish()
+    out.print(f"{several(reporting.stored_count, 'report')} stored by {reporting.name}")
+    for code, count in reporting.unreported_codes.items():
+        out.print(f"of {several(count, 'answer')} no report can be made [{code}]")
+    if trouble:
+        unsent = several(reporting.unsent_count, "report")
+        err.print(f"{unsent} not stored, which the same command sends: {trouble}")
+    return not trouble
 
 
 @contextmanager
@@ -311,8 +353,9 @@ def _watched(archive_run: ArchiveRun, port: int) -> Iterator[None]:
 
 def _conclude_run(archive_run: ArchiveRun, out_folder: Path) -> None:
     """Writes the tables and the index, and prints what a run comes to; status 3 where not all series
-    were read."""
+    were read, or not all reports stored."""
     settings = archive_run.settings
+    are_reports_stored = _conclude_reports(archive_run.reporting)
     found_rows = archive_run.found_rows
     answers_folder.write_found(out_folder, found_rows, show_ids=settings.show_ids)
     rows_of_volumes = archive_run.table_rows()
@@ -342,3 +385,5 @@ def _conclude_run(archive_run: ArchiveRun, out_folder: Path) -> None:
         has_answers_by_region,
         settings.pages,
     )
+    if not are_reports_stored:
+        raise typer.Exit(3)

@@ -7,12 +7,13 @@ what lies between.
     settings   what a node is told, and the limits of its door
     calling    an association with a peer
     door       what calls, and what is taken of it
+    courier    who takes reports to a peer
     outbox     reports until the peer has them, and the pauses between attempts
     inbox      what has arrived, until it is at rest
     tls        the certificates of both
     answering  the same answer as `fovnet predict`, and its report
 
 Behind these doors, in the order of a series' way: `connection`, `lobby` and `refusals`, who is
-connected, and who is told why not; `table`, a row of every answer; `courier`, who takes reports to the
-peer; and `metrics` and `page`, what is told of all this on a local port.
+connected, and who is told why not; `table`, a row of every answer; and `metrics` and `page`, what is told of
+all this on a local port.
 """

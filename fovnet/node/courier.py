@@ -47,6 +47,7 @@ class Courier:
     tls_context  to speak TLS with the peer; None to speak plainly
     log          takes an event, without patient data
     audit        has a row for the reports of each association; None: there is none
+    asks_commitment  whether the peer is asked to commit itself to keep reports, where it offers it
     """
 
     outbox: Outbox
@@ -57,6 +58,7 @@ class Courier:
     log: Log
     figures: Figures = field(default_factory=Figures)
     audit: Audit | None = None
+    asks_commitment: bool = True
     _peer_trouble: str = ""  # why the peer cannot be reached, in words
     _failure_count: int = 0  # of attempts in a row
     _next_attempt_s: float = float("-inf")  # on the clock of the outbox
@@ -177,7 +179,7 @@ class Courier:
         """An association with the peer, or what has become of it; the connection under it is added to
         `connections` where the peer let us connect."""
         return call(
-            reporting_entity(self.own_title, self.timeout_s),
+            reporting_entity(self.own_title, self.timeout_s, self.asks_commitment),
             self.peer,
             self.tls_context,
             connections,
@@ -301,11 +303,12 @@ class Courier:
         return 0x0000, None
 
 
-def reporting_entity(own_title: str, timeout_s: float) -> AE:
+def reporting_entity(own_title: str, timeout_s: float, asks_commitment: bool = True) -> AE:
     """The application that sends reports, with all contexts that it proposes."""
     application_entity = calling_entity(own_title, timeout_s)
     application_entity.add_requested_context(Comprehensive3DSRStorage, REPORT_SYNTAXES)
-    application_entity.add_requested_context(StorageCommitmentPushModel, REPORT_SYNTAXES)
+    if asks_commitment:
+        application_entity.add_requested_context(StorageCommitmentPushModel, REPORT_SYNTAXES)
     return application_entity
 
 

@@ -224,6 +224,10 @@ def faulty() -> Iterator[Callable[..., Faulty]]:
             tls: ssl.SSLContext | None = None,
         ) -> Faulty:
             class Handler(BaseHTTPRequestHandler):
+                def do_POST(self) -> None:
+                    self.rfile.read(int(self.headers["Content-Length"]))
+                    self.do_GET()
+
                 def do_GET(self) -> None:
                     told.requests.append(self.path)
                     told.letters.append(self.headers.get("Authorization", ""))
