@@ -66,7 +66,9 @@ def _take_settings_of_file(context: typer.Context, path: Path | None) -> Path | 
     return path
 
 
-Folder = Annotated[Path, FolderOut("--out", help="Where all is kept: the queue, answers, reports.")]
+Folder = Annotated[
+    Path | None, FolderOut("--out", help="Where all is kept: the queue, answers, reports; needed.")
+]
 Config = Annotated[
     Path | None,
     PathOption(
@@ -74,6 +76,13 @@ Config = Annotated[
         callback=_take_settings_of_file,
         is_eager=True,
         help="A YAML file with all settings, such as configs/node.yaml; what is given beside it wins.",
+    ),
+]
+Conformance = Annotated[
+    bool,
+    typer.Option(
+        "--conformance",
+        help="Print the DICOM conformance statement of a node with these settings, and stop.",
     ),
 ]
 Title = Annotated[str, typer.Option(help="The AE title of this node.")]
@@ -149,8 +158,9 @@ Accept = Annotated[
 
 @verbs.command(epilog=DURABILITY_HELP)
 def node(
-    out: Folder,
+    out: Folder = None,
     config: Config = None,
+    conformance: Conformance = False,
     aet: Title = DEFAULTS.aet,
     port: Port = DEFAULTS.port,
     bind: Address = DEFAULTS.bind,
@@ -184,7 +194,7 @@ def node(
         return
     _refuse_without_libraries()
     options = NodeOptions(
-        out=out,
+        out=out or Path(),
         aet=aet,
         port=port,
         bind=bind,
@@ -207,6 +217,13 @@ def node(
         **{"from": callers or []},
     )
     settings = settings_of(options)
+    if conformance:
+        _print_conformance(options, settings)
+        return
+    if out is None:
+        raise ConfigError(
+            "node-out", "--out is missing; give the folder where all is kept, as in --out node"
+        )
     keep_freed_memory()
     with lock_places(out) as places:
         with device_and_engine_as_options():
@@ -260,6 +277,12 @@ def _refuse_without_libraries() -> None:
             f"{join_names(missing_libraries, 'and')}: not installed, and needed to speak DICOM and to be "
             "watched; pip install 'fovnet[node]' gets all",
         )
+
+
+def _print_conformance(options: NodeOptions, settings: NodeSettings) -> None:
+    from fovnet.node.conformance import conformance_statement  # imports an extra
+
+    typer.echo(conformance_statement(options, settings), nl=False)
 
 
 def _run_until_signal(

@@ -11,6 +11,7 @@ what lies between.
     outbox     reports until the peer has them, and the pauses between attempts
     inbox      what has arrived, until it is at rest
     tls        the certificates of both
+    conformance  the statement that a PACS administrator asks for
     answering  the same answer as `fovnet predict`, and its report
 
 Behind these doors, in the order of a series' way: `connection`, `lobby` and `refusals`, who is

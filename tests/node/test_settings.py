@@ -20,7 +20,7 @@ OPTIONS = {
     parameter.opts[0].removeprefix("--").replace("-", "_"): parameter
     for parameter in get_group(node_verb.verbs).commands["node"].params
 }
-NO_SETTINGS = {"config", "accept"}
+NO_SETTINGS = {"config", "accept", "conformance"}
 SETTINGS = sorted(OPTIONS.keys() - NO_SETTINGS)
 
 

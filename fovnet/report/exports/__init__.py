@@ -5,8 +5,9 @@
     copies      images with corrected headers
     headers     Body Part Examined compared with the answers
     bids        sidecars of a BIDS derivative
+    dicom_ownership  which files are fovnet's own
 
 Behind these doors: `originals`, the objects that an answer was made from; `inherited`, what reports
 take over from their headers; `anatomy`, what headers say of the regions shown; `identity`, the UIDs
-of all that an object says; `dicom_ownership`, which files are fovnet's own.
+of all that an object says.
 """
