@@ -190,7 +190,7 @@ def node(
     """A DICOM node: MR series that arrive by C-STORE are answered as `predict` does, and the structured
     reports are sent on."""
     if accept:
-        _accept_answers(out)
+        _accept_answers(_folder_given(out))
         return
     _refuse_without_libraries()
     options = NodeOptions(
@@ -220,16 +220,21 @@ def node(
     if conformance:
         _print_conformance(options, settings)
         return
-    if out is None:
-        raise ConfigError(
-            "node-out", "--out is missing; give the folder where all is kept, as in --out node"
-        )
     keep_freed_memory()
-    with lock_places(out) as places:
+    with lock_places(_folder_given(out)) as places:
         with device_and_engine_as_options():
             networks = load_ensemble(model_folder(model), device, engine=engine)
         answering = Answering(places, networks, tuple(kinds_included(include)))
         _run_until_signal(places, answering, settings, _log_of(options, places))
+
+
+def _folder_given(out: Path | None) -> Path:
+    """The folder of --out, which --conformance alone does without.  Raises ConfigError "node-out"."""
+    if out is None:
+        raise ConfigError(
+            "node-out", "--out is missing; give the folder where all is kept, as in --out node"
+        )
+    return out
 
 
 def _accept_answers(out: Path) -> None:

@@ -95,7 +95,7 @@ def port(tmp_path, node_settings) -> Iterator[int]:
             Figures(),
             node_settings.limits,
             node_settings.callers,
-            lambda line: None,
+            lambda *told, **more: None,
             lambda event: (0, None),
         )
         yield door.open(node_settings.title, "127.0.0.1", 0, None)
@@ -162,7 +162,7 @@ def deliver(folder: Path, settings: NodeSettings, image) -> None:
     with lock_places(folder / "sender") as places:
         own_report(image).save_as(places.reports(UNSENT) / "a.dcm", enforce_file_format=True)
         Courier(
-            Outbox(places), settings.peer, settings.title, None, 10.0, lambda line: None
+            Outbox(places), settings.peer, settings.title, None, 10.0, lambda *told, **more: None
         ).deliver_due_reports()
 
 
@@ -178,10 +178,11 @@ def test_what_is_stated_to_be_proposed_is_what_the_archive_is_asked_for(
             for syntax in context.transfer_syntax
         )
 
+    handlers = [(evt.EVT_ACCEPTED, note), (evt.EVT_C_STORE, lambda event: 0)]
     ae = AE("ARCHIVE")
     ae.supported_contexts = [build_context(uid) for uid in (*CLASSES, *OTHERS)]
     server = ae.start_server(
-        ("127.0.0.1", node_settings.peer.port), block=False, evt_handlers=[(evt.EVT_ACCEPTED, note)]
+        ("127.0.0.1", node_settings.peer.port), block=False, evt_handlers=handlers
     )
     deliver(tmp_path, node_settings, series(1, 1)[0])
     server.shutdown()
