@@ -15,7 +15,6 @@ from fovnet.cli.options import ConfigFile, FolderOut
 from fovnet.cli.screen import epoch_bar, err, out
 from fovnet.drawing.canvas import save_png
 from fovnet.net.device import choose_device
-from fovnet.net.family.layered_configuration import is_layered
 from fovnet.net.jobs.single_training import SingleTraining
 from fovnet.report.content.layer_drawings import layers_view
 from fovnet.report.content.wording import configuration_text
@@ -91,7 +90,7 @@ def _show_outcome(outcome: Outcome) -> None:
 
 
 def _draw_training(training: SingleTraining, outcome: Outcome) -> None:
-    """Writes curve.png beside the record of the training and, of a network of layers, layers.png."""
+    """Writes curve.png and layers.png beside the record of the training."""
     ending_in_words = (
         f"{outcome.status.replace('_', ' ')} after {len(outcome.validation_loss)} epochs, "
         f"{outcome.seconds:.0f} s on {outcome.device}"
@@ -104,13 +103,13 @@ def _draw_training(training: SingleTraining, outcome: Outcome) -> None:
         ending_in_words,
     )
     save_png(figure, training.folder / "curve.png")
-    if is_layered(training.configuration):
-        view = layers_view(
-            training.folder.name,
-            training.configuration,
-            training.data.targets.shape[1],
-            SIDE_PIXELS,
-            training.job.input_kinds,
-        )
-        save_png(layers_figure(view), training.folder / "layers.png")
-        out.print(view.amounts)
+    view = layers_view(
+        training.folder.name,
+        training.configuration,
+        training.data.targets.shape[1],
+        SIDE_PIXELS,
+        training.job.input_kinds,
+        training.job.head,
+    )
+    save_png(layers_figure(view), training.folder / "layers.png")
+    out.print(view.amounts)

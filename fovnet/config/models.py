@@ -137,12 +137,14 @@ class Evaluate(Section):
 
 class Report(Section):
     """The page.  `volumes_shown`: most failures that are pictured; without `gallery` no volume is
-    pictured; without `faces` heads are covered in every picture."""
+    pictured; without `faces` heads are covered in every picture; without `ablation` the workflow
+    does not measure what each step contributes."""
 
     title: str = "fovnet: regions of an MRI collection"
     volumes_shown: int = Field(9, ge=0, le=60)
     gallery: bool = True
     faces: bool = True
+    ablation: bool = True
 
 
 class Settings(Section):

@@ -19,7 +19,15 @@ from fovnet.decision.calibrations import fit_temperature
 from fovnet.decision.folder import RULE_FILE_NAME
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
-from fovnet.evaluate.arms import LADDERS, Arm, Mix, Networks
+from fovnet.evaluate.arms import (
+    LADDERS,
+    Arm,
+    Mix,
+    Networks,
+    mix_as_shipped,
+    take_best_member,
+    take_starting_network,
+)
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.evaluate.paired import (
@@ -29,6 +37,7 @@ from fovnet.evaluate.paired import (
     measure_run,
     outcome_of,
 )
+from fovnet.evaluate.slices import confusion_matrix, confusion_rows
 from fovnet.evaluate.tallies import count_case
 from fovnet.records import read_json, write_json, write_tsv
 from fovnet.regions import Vocabulary
@@ -59,6 +68,12 @@ ABLATION_COLUMNS = (
     "denominator",
     "subjects",
 )
+MIX_BY_NETWORK_NAME: Mapping[str, Mix] = {
+    "starting network": take_starting_network,
+    "best network": take_best_member,
+    "ensemble": mix_as_shipped,
+}
+"""The networks whose confusions are counted, before any smoothing."""
 MEASURES_SHOWN = (
     ("slice_error", "decided"),
     ("span_f1", "decided"),
@@ -112,11 +127,22 @@ class OmittedArm(NamedTuple):
 
 
 @dataclass(frozen=True)
+class NetworkConfusion:
+    """Slices of the test split by true class (row) and most probable class (column), of networks
+    alone: the class of the highest probability, each slice by itself."""
+
+    name: str
+    counts: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
 class Ablation:
-    """The steps of all ladders, and the arms left out."""
+    """The steps of all ladders, the arms left out, and the confusions of networks alone; of a
+    starting network that was not trained to the end there are none."""
 
     steps: tuple[AblationStep, ...]
     omitted_arms: tuple[OmittedArm, ...]
+    confusions: tuple[NetworkConfusion, ...]
     bootstrap: int
     seed: int
 
@@ -177,7 +203,26 @@ def measure_ablation(
             outcomes_by_arm[arm.name] = outcomes
             if progress:
                 progress(finished_count, arm_count)
-    return Ablation(tuple(steps), tuple(omitted_arms), bootstrap, seed)
+    confusions = _count_confusions(networks, test_volumes, vocabulary)
+    return Ablation(tuple(steps), tuple(omitted_arms), confusions, bootstrap, seed)
+
+
+def _count_confusions(
+    networks: Networks, volumes: Sequence[AblationVolume], vocabulary: Vocabulary
+) -> tuple[NetworkConfusion, ...]:
+    """The confusions of each network of MIX_BY_NETWORK_NAME that there is."""
+    positions = np.concatenate([volume.scored_positions for volume in volumes])
+    truth = np.concatenate([volume.truth for volume in volumes])
+    confusions = []
+    for name, mix_networks in MIX_BY_NETWORK_NAME.items():
+        probabilities = mix_networks(networks)
+        if probabilities is None:
+            continue
+        predicted = probabilities[positions].argmax(axis=1)
+        true_classes = confusion_rows(truth, predicted, vocabulary)
+        counts = confusion_matrix(true_classes, predicted, len(vocabulary.classes))
+        confusions.append(NetworkConfusion(name, tuple(map(tuple, counts.tolist()))))
+    return tuple(confusions)
 
 
 def _make_step(
@@ -278,9 +323,14 @@ def _ablation_from_facts(ablation_facts: Mapping[str, Any]) -> Ablation:
     omitted_arms = (
         OmittedArm(arm["ladder"], arm["arm"], arm["why"]) for arm in ablation_facts["left_out"]
     )
+    confusions = (
+        NetworkConfusion(facts["name"], tuple(map(tuple, facts["counts"])))
+        for facts in ablation_facts["confusions"]
+    )
     return Ablation(
         tuple(steps),
         tuple(omitted_arms),
+        tuple(confusions),
         ablation_facts["bootstrap"],
         ablation_facts["fovnet"]["seed"],
     )
@@ -299,6 +349,7 @@ def write_ablation(
             {"ladder": ladder, "arm": arm, "why": reason}
             for ladder, arm, reason in ablation.omitted_arms
         ],
+        "confusions": [asdict(confusion) for confusion in ablation.confusions],
     }
     return [
         write_json(

@@ -83,6 +83,25 @@ def test_raw_is_the_most_probable_class_of_each_slice(found, study):
     assert (one.numerator, one.denominator) == (wrong.sum(), test.sum())
 
 
+def test_confusions_of_networks_alone_count_every_test_slice_once(found, study):
+    """Off the diagonal: the slices whose most probable class is wrong, of each network."""
+    pack, networks, rows = study
+    is_test = np.isin(rows, pack.rows_in_split("test"))
+    truth = networks.truth.argmax(axis=1)[is_test]
+    probabilities_by_name = {
+        "starting network": networks.start_probabilities,
+        "best network": networks.member_probabilities[0],
+        "ensemble": networks.ensemble_probabilities,
+    }
+    assert [confusion.name for confusion in found.confusions] == list(probabilities_by_name)
+    for confusion in found.confusions:
+        counts = np.array(confusion.counts)
+        predicted = probabilities_by_name[confusion.name].argmax(axis=1)[is_test]
+        assert counts.sum(axis=1).tolist() == np.bincount(truth, minlength=7).tolist()
+        assert counts.sum(axis=0).tolist() == np.bincount(predicted, minlength=7).tolist()
+        assert counts.sum() - np.trace(counts) == (predicted != truth).sum()
+
+
 def test_the_last_arm_of_the_decision_is_the_decision(found, study):
     pack, networks, rows = study
     temperature = found.steps[0].temperature

@@ -116,8 +116,8 @@ class TestEveryNumberOfThePageIsInTheJson:
         assert missing(html, facts) == (set(), set())
 
     def test_and_in_the_figure_of_the_confusions(self, page, facts):
-        stages = page.performance.confusion.stages
-        counts = {str(int(count)) for stage in stages for count in stage.counts.ravel()}
+        matrices = page.performance.confusion.matrices
+        counts = {str(int(count)) for matrix in matrices for count in matrix.counts.ravel()}
         assert counts <= numbers(json.dumps(facts["evaluation"]["confusions"]))
 
     def test_a_number_that_the_json_lacks_is_found(self, html, facts):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fovnet.evaluate.ablation import Ablation, AblationStep
+from fovnet.evaluate.ablation import Ablation, AblationStep, NetworkConfusion
 from fovnet.evaluate.evaluation import DoubtRow, evaluate
 from fovnet.evaluate.headers import HeaderRow
 from fovnet.evaluate.measures import Measure
@@ -63,6 +63,10 @@ ABLATION = Ablation(
         ),
     ),
     (("ensemble", "greedy", "no member probabilities"),),
+    (
+        NetworkConfusion("starting network", ((5, 3), (2, 10))),
+        NetworkConfusion("ensemble", ((8, 0), (1, 11))),
+    ),
     200,
     1,
 )
@@ -70,7 +74,7 @@ ABLATION = Ablation(
 
 class TestAblation:
     def test_gains_stand_in_points_and_in_millimetres(self):
-        view = ablation_view(ABLATION)
+        view = ablation_view(ABLATION, DEFAULT)
         first, second = view.table.rows
         assert view.table.header[2:] == ("slice error", "border error, median")
         assert first[0] == "decision: raw" and first[2].count == "" and first[3] == "–"
@@ -79,6 +83,10 @@ class TestAblation:
             and second[3].count == "change −1.2 mm"
         )
         assert view.omitted_arms == "ensemble: greedy (no member probabilities)"
+        assert [(matrix.name, matrix.error_text) for matrix in view.networks.matrices] == [
+            ("starting network", "25.0\u00a0% wrong, 5/20"),
+            ("ensemble", "5.0\u00a0% wrong, 1/20"),
+        ]
 
     def test_is_a_section_of_its_own_or_none(self, make_page):
         with_it, without = pour(make_page(ablation=ABLATION)), pour(make_page())

@@ -1,13 +1,18 @@
-"""Networks of layers are written on a line and drawn; other members are not."""
+"""Networks are drawn layer by layer, and told as a table; those of layers are written on a line."""
 
 from __future__ import annotations
 
 from itertools import combinations
 
+import pytest
+import torch
 from matplotlib.text import Text
 
+from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.model import build_network
 from fovnet.records import facts_of_record
-from fovnet.report.content.layer_drawings import layers_view
+from fovnet.report.content.layer_drawings import layers_table, layers_view
+from fovnet.report.content.layer_rows import rows_of_network
 from fovnet.report.content.run_record import Member
 from fovnet.report.content.wording import configuration_text
 from fovnet.report.figures.layers import boxes_of_layers, layers_figure
@@ -83,17 +88,78 @@ def test_texts_of_a_drawing_stay_within_it_and_apart() -> None:
             assert not first.overlaps(second)
 
 
-def test_members_of_layers_are_drawn_beside_their_table_and_others_are_not(make_page) -> None:
-    """In the order of the table, the better first; their numbers are not told twice in report.json."""
+ARCHITECTURES = (
+    Architecture(5, 1, 6, 3, separable=False, classes=6, side=96),
+    Architecture(4, 3, 6, 5, separable=True, classes=6),
+    Architecture(
+        5,
+        2,
+        3,
+        3,
+        separable=False,
+        classes=7,
+        head="small",
+        block="residual",
+        widen=2,
+        inputs=("slice", "sections"),
+        stride=2,
+        norm="pooled",
+    ),
+    Architecture(3, 2, 4, 3, separable=False, classes=7, head="small"),
+    Architecture(3, 1, 4, 5, separable=True, classes=7, head="gap", stride=2),
+)
+
+
+@pytest.mark.parametrize("net", ARCHITECTURES)
+def test_the_weights_of_the_layers_are_those_of_the_network_that_is_built(net) -> None:
+    """Its own count, and every shape that torch's layers give for a slice."""
+    rows = rows_of_network(net)
+    network = build_network(net)
+    counted_weights = sum(numbers.numel() for numbers in network.parameters())
+    counted_weights += sum(
+        numbers.numel() for name, numbers in network.named_buffers() if "running" in name
+    )
+    assert sum(row.weight_count for row in rows) == net.weight_count == counted_weights
+    shapes = []
+    with torch.no_grad():
+        network.eval()
+        network(
+            torch.zeros(1, net.channel_count, net.side, net.side),
+            watch=lambda maps: shapes.append(tuple(maps.shape[1:])),
+        )
+    assert shapes == [(row.channels, row.side, row.side) for row in rows if row.kind == "pooling"]
+
+
+def test_layers_of_the_papers_baseline_are_told_as_a_table() -> None:
+    """96 pixels, five blocks of 64 filters: 3 x 3 pixels enter 4,096 units; 6,713,226 weights."""
+    baseline = {"blocks": 5, "convolutions": 1, "log2_filters": 6, "kernel": 3, "separable": False}
+    view = layers_view("trial 0", baseline, 6, 96, ["slice"])
+    assert view.amounts.startswith("6,713,226 weights")
+    rows = layers_table([view]).rows
+    assert [row[2] for row in rows] == [
+        "picture",
+        *["convolution", "pooling"] * 5,
+        *["dense"] * 3,
+    ]
+    assert rows[1] == ("trial 0", "1", "convolution", "3×3", "64 × 96 × 96", "640")
+    assert rows[-3] == ("trial 0", "11", "dense", "", "4,096", "2,363,392")
+
+
+def test_every_member_is_drawn_and_those_of_the_same_layers_once(make_page) -> None:
+    """In the order of the table, the better first; views are not told twice in report.json."""
+    baseline = {"blocks": 5, "convolutions": 1, "log2_filters": 6, "kernel": 3, "separable": False}
     members = [
         Member(4, 0.3, {**START, "activation": "relu"}, "a.safetensors", 0.5),
-        Member(9, 0.2, {"blocks": 5, "kernel": 3}, "b.safetensors", 0.3),
+        Member(9, 0.2, {**baseline, "log2_batch": 3}, "b.safetensors", 0.2),
+        Member(2, 0.25, {**baseline, "log2_batch": 5}, "b.safetensors", 0.1),
         Member(7, 0.1, START, "c.safetensors", 0.2),
     ]
     page = make_page(members=members)
-    assert [view.name for view in page.search.drawn_layers] == ["trial 7", "trial 4"]
+    names = ["trial 7", "trials 9, 2", "trial 4"]
+    assert [view.name for view in page.search.drawn_layers] == names
+    assert {row[0] for row in page.search.layers.rows} == set(names)
     html = pour(page)
-    assert html.count("The layers of the network of trial") == 2
+    assert html.count("The layers of the network of trial") == 3
     assert "conv 6×5×5/2 pool 2 · 16×5×5 pad 1 · dense 120" in html
     chapter = facts_of_record(page.search, DRAWN_ONLY)
-    assert "members" in chapter and "drawn_layers" not in chapter
+    assert "layers" in chapter and "drawn_layers" not in chapter

@@ -1,7 +1,7 @@
 """
 Act 5: evaluate.
     NEEDS  {RESULTS}/decisions/, {RESULTS}/slices/
-    GIVES  {RESULTS}/evaluation/    evaluation.json, rates.tsv, volumes.tsv, borders.tsv; ablation.json and ablation.tsv if requested
+    GIVES  {RESULTS}/evaluation/    evaluation.json, rates.tsv, volumes.tsv, borders.tsv; ablation.json and ablation.tsv unless report.ablation is false
 """
 
 
@@ -19,7 +19,7 @@ rule evaluate:
 
 
 rule ablate:
-    """Measure what each step contributes, from the raw probabilities to the ensemble; request it by name, as nothing else needs it."""
+    """Measure what each step contributes, from the raw probabilities to the ensemble."""
     input:
         spans=f"{RESULTS}/decisions/spans.tsv",
         probabilities=f"{RESULTS}/probabilities.npz",

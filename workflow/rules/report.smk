@@ -12,6 +12,7 @@ rule report:
     input:
         evaluation=f"{RESULTS}/evaluation/evaluation.json",
         trials=f"{RESULTS}/search/trials.tsv",
+        ablation=[f"{RESULTS}/evaluation/ablation.json"] if SETTINGS.report.ablation else [],
     output:
         page=f"{RESULTS}/report.html",
         facts=f"{RESULTS}/report.json",

@@ -173,10 +173,10 @@ class Architecture:
         weight_count = NUMBERS_PER_NORMALISED_CHANNEL * self.channel_count
         channels = self.channel_count
         for block, filters in enumerate(self.filters_of_blocks):
-            if self.is_residual(block) and channels != filters:
-                weight_count += channels * filters + filters
+            if self.is_residual(block):
+                weight_count += self.count_shortcut_weights(channels, filters)
             for _ in range(self.convolutions):
-                weight_count += self._convolution_weights(channels, filters)
+                weight_count += self.count_convolution_weights(channels, filters)
                 channels = filters
             if self.norm == "pooled":
                 weight_count += NUMBERS_PER_NORMALISED_CHANNEL * filters
@@ -185,7 +185,13 @@ class Architecture:
             for input_count, unit_count in pairwise(self.head_widths)
         )
 
-    def _convolution_weights(self, channels: int, filters: int) -> int:
+    def count_shortcut_weights(self, channels: int, filters: int) -> int:
+        """Numbers in the 1 x 1 convolution around a residual block; 0 where its channels stay."""
+        if channels == filters:
+            return 0
+        return channels * filters + filters
+
+    def count_convolution_weights(self, channels: int, filters: int) -> int:
         """Numbers in one convolution, its biases counted."""
         if not self.separable:
             return channels * filters * self.kernel**2 + filters

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from fovnet.evaluate.ablation import Ablation, AblationStep
 from fovnet.evaluate.paired import Difference
 from fovnet.records import json_key
+from fovnet.regions import Vocabulary
 from fovnet.report.content.cells import MeasuredText, ReportTable
+from fovnet.report.content.confusions import ConfusionView, network_confusion_view
 from fovnet.report.content.wording import DASH, is_length, measure_text, minus
 
 TITLE_BY_MEASURE_NAME = {
@@ -24,14 +26,15 @@ TITLE_BY_MEASURE_NAME = {
 
 @dataclass(frozen=True)
 class AblationView:
-    """The measures of each arm of the ablation, and the arms that were left out, with the
-    reasons."""
+    """The measures of each arm of the ablation, the arms that were left out, with the reasons, and
+    the confusions of the networks alone."""
 
     table: ReportTable
     omitted_arms: str = field(metadata=json_key("left_out"))
+    networks: ConfusionView
 
 
-def ablation_view(ablation: Ablation | None) -> AblationView | None:
+def ablation_view(ablation: Ablation | None, vocabulary: Vocabulary) -> AblationView | None:
     """A row for each arm of the ablation, with its change from the arm before; None without an
     ablation."""
     if ablation is None or not ablation.steps:
@@ -48,7 +51,11 @@ def ablation_view(ablation: Ablation | None) -> AblationView | None:
     ]
     omitted_arms = [f"{ladder}: {arm} ({reason})" for ladder, arm, reason in ablation.omitted_arms]
     header = ("step", "what it is", *title_by_measure_name.values())
-    return AblationView(ReportTable(header, rows, name="ablation"), "; ".join(omitted_arms))
+    return AblationView(
+        ReportTable(header, rows, name="ablation"),
+        "; ".join(omitted_arms),
+        network_confusion_view(ablation.confusions, vocabulary),
+    )
 
 
 def _measure_cells(step: AblationStep, measure_names: Sequence[str]) -> list[str | MeasuredText]:

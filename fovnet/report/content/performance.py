@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fovnet.evaluate.ablation import Ablation
 from fovnet.evaluate.borders import AGREEMENT_MM
@@ -17,6 +16,7 @@ from fovnet.records import json_key
 from fovnet.regions import Vocabulary
 from fovnet.report.content.ablation import AblationView, ablation_view
 from fovnet.report.content.cells import MeasuredText, ReportTable, Row
+from fovnet.report.content.confusions import TITLE_BY_STAGE, ConfusionView, confusion_view
 from fovnet.report.content.doubt_words import doubt_in_words
 from fovnet.report.content.run_record import ByRegion
 from fovnet.report.content.statement_rates import StatementsView, statements_view
@@ -30,12 +30,6 @@ from fovnet.report.content.wording import (
     with_spaces,
 )
 from fovnet.words import several
-
-TITLE_BY_STAGE = {
-    "raw": "networks alone",
-    "smoothed": "after smoothing",
-    "decided": "after the decision",
-}
 
 TITLE_BY_BORDER_MEASURE = {
     "border_signed_median_mm": "signed, median",
@@ -67,28 +61,6 @@ TITLE_BY_HEADER_RATE = {
 
 MOST_HEADERS = 30
 """Maximum number of rows of `headers_table`."""
-
-
-@dataclass(frozen=True)
-class StageMatrix:
-    """One confusion matrix.
-
-    name        of the stage
-    error_text  its slice error in words
-    counts      (k, k) slices, rows true and columns predicted
-    """
-
-    name: str
-    error_text: str = field(metadata=json_key("error"))
-    counts: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class ConfusionView:
-    """The confusion matrices before smoothing, after it, and after the decision."""
-
-    classes: tuple[str, ...]
-    stages: tuple[StageMatrix, ...]
 
 
 @dataclass(frozen=True)
@@ -159,20 +131,8 @@ def performance_of(
         statements=statements_view(evaluation, by_region),
         header_rates=header_rates_table(evaluation),
         headers=headers_table(evaluation),
-        ablation=ablation_view(ablation),
+        ablation=ablation_view(ablation, evaluation.vocabulary),
     )
-
-
-def confusion_view(evaluation: Evaluation) -> ConfusionView:
-    """The matrices of the three stages, each with its slice error."""
-    stage_matrices = []
-    for stage in STAGES:
-        slice_error = measure_text(evaluation.everything.find("slice_error", stage))
-        error_text = f"{slice_error.value} wrong, {slice_error.count} ({slice_error.interval})"
-        stage_matrices.append(
-            StageMatrix(TITLE_BY_STAGE[stage], error_text, evaluation.confusions[stage])
-        )
-    return ConfusionView(evaluation.vocabulary.classes, tuple(stage_matrices))
 
 
 def regions_table(evaluation: Evaluation) -> ReportTable:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fovnet.decision.rule import MEANING_BY_SETTING, Rule
-from fovnet.net.family.layered_configuration import is_layered
+from fovnet.net.family.layered import NetworkShape
 from fovnet.records import json_key
 from fovnet.regions import Vocabulary
 from fovnet.report.content.cells import ReportTable
-from fovnet.report.content.layer_drawings import LayersView, layers_view
+from fovnet.report.content.layer_drawings import LayersView, can_be_drawn, layers_table, layers_view
 from fovnet.report.content.run_record import Member, RunRecord
 from fovnet.report.content.search_explanation.view import ExplainedView, view_of_explanation
 from fovnet.report.content.trainings import TrainingSummary, costs_table, trainings_of
@@ -73,7 +73,8 @@ class SearchChapter:
     explained           why the search went so; None where there is nothing to explain
     members             of the ensemble
     members_lacking     why there are fewer than asked for, "" if there are not
-    drawn_layers        the members whose layers are drawn, in the order of their table
+    drawn_layers        the networks of the members, each drawn once; lowest score first
+    layers              the same as a table, a row for each layer
     rule                the settings of the decision
     costs               time and memory of the trainings
     """
@@ -89,6 +90,7 @@ class SearchChapter:
     members: ReportTable
     members_lacking: str
     drawn_layers: tuple[LayersView, ...]
+    layers: ReportTable
     rule: ReportTable
     costs: ReportTable
 
@@ -113,6 +115,7 @@ def search_of(run: RunRecord, vocabulary: Vocabulary) -> SearchChapter:
     explained_view = None
     if run.explanation is not None and not is_trained_further:
         explained_view = view_of_explanation(run.explanation)
+    drawn_layers = _layers_of_members(run, vocabulary)
     summary = _search_summary(trainings, trainings_by_score, is_trained_further=is_trained_further)
     return SearchChapter(
         is_trained_further=is_trained_further,
@@ -127,7 +130,8 @@ def search_of(run: RunRecord, vocabulary: Vocabulary) -> SearchChapter:
         explained=explained_view,
         members=members_table(run.members),
         members_lacking=_why_members_lack(len(run.members), run.settings.ensemble.members),
-        drawn_layers=_layers_of_members(run, vocabulary),
+        drawn_layers=drawn_layers,
+        layers=layers_table(drawn_layers),
         rule=rule_table(run.rule, vocabulary),
         costs=costs_table(trainings),
     )
@@ -146,18 +150,29 @@ def _order_by_score(members: Sequence[Member]) -> list[Member]:
 
 
 def _layers_of_members(run: RunRecord, vocabulary: Vocabulary) -> tuple[LayersView, ...]:
-    """The members of layers, for their drawings."""
-    return tuple(
-        layers_view(
-            f"trial {member.slot}",
+    """The networks of the members, those of the same layers together; the lowest score first."""
+    views_by_net: dict[NetworkShape, list[LayersView]] = {}
+    drawn_members = [member for member in run.members if can_be_drawn(member.configuration)]
+    for member in _order_by_score(drawn_members):
+        view = layers_view(
+            f"{member.slot}",
             member.configuration,
             len(vocabulary.classes),
             SIDE_PIXELS,
             run.settings.training.inputs,
+            run.settings.training.head,
         )
-        for member in _order_by_score(run.members)
-        if is_layered(member.configuration)
-    )
+        views_by_net.setdefault(view.net, []).append(view)
+    return tuple(_join_views(views) for views in views_by_net.values())
+
+
+def _join_views(views: Sequence[LayersView]) -> LayersView:
+    """One view of networks of the same layers, named by all their trials."""
+    slots_text = ", ".join(view.name for view in views)
+    name = f"trial {slots_text}"
+    if len(views) > 1:
+        name = f"trials {slots_text}"
+    return views[0]._replace(name=name)
 
 
 def _member_cells(member: Member) -> tuple[str, ...]:

@@ -15,8 +15,9 @@ from fovnet.drawing.raster import jpeg_uri
 from fovnet.evaluate.borders import AGREEMENT_MM
 from fovnet.regions import Vocabulary
 from fovnet.report.content.confidence import PRESENCE, WORDS_BY_STAGE, ReliabilityPoint
+from fovnet.report.content.confusions import ConfusionView
 from fovnet.report.content.page import Page
-from fovnet.report.content.performance import BorderDots, ConfusionView
+from fovnet.report.content.performance import BorderDots
 from fovnet.report.content.pictures import VolumeView
 from fovnet.report.content.search import CurvePoint
 from fovnet.report.content.statement_rates import StatementsView
@@ -35,13 +36,13 @@ LEAST_LOG_RATIO = 20.0
 
 
 def confusion_figure(view: ConfusionView) -> Figure:
-    """Three confusion matrices side by side: counts, shaded by their share of the row."""
+    """Up to three confusion matrices side by side: counts, shaded by their share of the row."""
     with house_style():
         figure = Figure(figsize=(10.6, 4.3))
-        for stage_index, stage in enumerate(view.stages):
-            axis = figure.add_axes((0.068 + stage_index * 0.318, 0.20, 0.283, 0.67))
-            _draw_confusions(axis, stage.counts)
-            axis.set_title(f"{stage.name}\n{stage.error_text}", fontsize=8.5)
+        for index, matrix in enumerate(view.matrices):
+            axis = figure.add_axes((0.068 + index * 0.318, 0.20, 0.283, 0.67))
+            _draw_confusions(axis, matrix.counts)
+            axis.set_title(f"{matrix.name}\n{matrix.error_text}", fontsize=8.5)
             axis.set_xticks(
                 range(len(view.classes)),
                 view.classes,
@@ -52,7 +53,7 @@ def confusion_figure(view: ConfusionView) -> Figure:
             axis.set_yticks(range(len(view.classes)), [""] * len(view.classes))
             axis.tick_params(length=0)
             axis.spines[:].set_visible(False)
-            if stage_index == 0:
+            if index == 0:
                 axis.set_yticks(range(len(view.classes)), view.classes)
                 axis.set_ylabel("true")
             axis.set_xlabel("predicted", labelpad=2)
@@ -335,6 +336,8 @@ def figures_of_chapters(page: Page) -> dict[str, Figure]:
     }
     if any(border_dots.errors_mm for border_dots in performance.border_errors):
         figure_by_name["borders"] = border_figure(performance.border_errors)
+    if performance.ablation:
+        figure_by_name["networks"] = confusion_figure(performance.ablation.networks)
     if search.points:
         figure_by_name["search"] = search_figure(
             search.points, is_trained_further=search.is_trained_further

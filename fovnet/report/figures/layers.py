@@ -1,4 +1,4 @@
-"""The drawing of a network of layers: what each makes of the picture."""
+"""The drawing of a network: what each layer makes of the picture."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, filled_box, house_style
-from fovnet.net.family.layered import Layered
+from fovnet.net.family.layered import NetworkShape
 from fovnet.report.content.layer_drawings import LayersView
+from fovnet.report.content.layer_rows import LayerRow, rows_of_network
 
 LEAST_HEIGHT = 0.02
 """Of a box, as a share of the picture's: one pixel would not be seen."""
@@ -79,41 +80,25 @@ def _slot_inches(box: Box) -> float:
     return max(INCHES_PER_WIDTH * box.width, INCHES_PER_LETTER * letter_count) + GAP_INCHES
 
 
-def boxes_of_layers(net: Layered) -> list[Box]:
-    """The picture, each convolution and each pooling, each dense layer, the classes."""
-    boxes = [_map_box(net.channel_count, net.side, net.side, FAINT, "", f"{net.side}")]
-    for layer, sides in zip(net.conv, net.sides, strict=True):
-        kernel_text = f"{layer.kernel}×{layer.kernel}"
-        if layer.stride > 1:
-            kernel_text += f" /{layer.stride}"
-        if layer.padding:
-            kernel_text += f" +{layer.padding}"
-        boxes.append(
-            _map_box(
-                layer.channels,
-                sides.output,
-                net.side,
-                ACCENT,
-                f"{layer.channels}",
-                f"{kernel_text}\n→ {sides.output}",
-            )
-        )
-        if layer.pooling > 1:
-            below = f"pool {layer.pooling}\n→ {sides.pooled}"
-            boxes.append(_map_box(layer.channels, sides.pooled, net.side, SOFT, "", below))
-    _, *widths = net.head_widths
-    for unit_count in widths:
-        height = HEIGHT_PER_DOUBLING * max(log2(unit_count), 1.0)
-        boxes.append(Box(0.5, height, WARN, "", f"{unit_count}"))
-    return boxes
+def boxes_of_layers(net: NetworkShape) -> list[Box]:
+    """The picture, each convolution, pooling and averaging, each dense layer, the classes."""
+    return [_box_of_layer(layer, net.side) for layer in rows_of_network(net)]
 
 
-def _map_box(
-    channels: int, side: int, picture_side: int, colour: str, above: str, below: str
-) -> Box:
-    return Box(
-        0.5 + 0.5 * log2(channels), max(side / picture_side, LEAST_HEIGHT), colour, above, below
-    )
+def _box_of_layer(layer: LayerRow, picture_side: int) -> Box:
+    """Maps as high as their side, dense layers as high as the logarithm of their units."""
+    if layer.kind == "dense":
+        height = HEIGHT_PER_DOUBLING * max(log2(layer.channels), 1.0)
+        return Box(0.5, height, WARN, "", f"{layer.channels:,}")
+    width = 0.5 + 0.5 * log2(layer.channels)
+    height = max(layer.side / picture_side, LEAST_HEIGHT)
+    if layer.kind == "picture":
+        return Box(width, height, FAINT, "", f"{layer.side}")
+    # separable kernels one below the other
+    below = layer.filter_text.replace(", ", "\n") + f"\n→ {layer.side}"
+    if layer.kind == "convolution":
+        return Box(width, height, ACCENT, f"{layer.channels}", below)
+    return Box(width, height, SOFT, "", below)
 
 
 def _draw_box(axis: Axes, middle: float, box: Box) -> None:
