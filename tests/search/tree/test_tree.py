@@ -242,11 +242,28 @@ def test_a_changed_branch_begins_with_its_own_start_values() -> None:
         "optimiser.momentum": 0.9,
         "conv.2.stride": 3,
     }
-    with pytest.raises(
-        SearchError,
-        match=r"--set: conv.3.stride 1 belongs to conv.3, but conv is 2; leave it out, or set conv to 3",
-    ):
-        change_point(TREE, before, {"conv.3.stride": 1}, "--set")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"conv.1.stride": 9}, "conv.1.stride = 9; give a whole number from 1 to 3"),
+        ({"optimiser": "lion"}, "optimiser = lion; give one of sgd, adam"),
+        (
+            {"optimiser.momentum": 0.5},
+            "optimiser.momentum 0.5 belongs to sgd, but optimiser is adam; leave it out, or choose sgd",
+        ),
+        (
+            {"conv.3.stride": 1},
+            "conv.3.stride 1 belongs to conv.3, but conv is 2; leave it out, or set conv to 3",
+        ),
+    ],
+)
+def test_a_change_that_no_point_has_is_refused(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(SearchError) as refused:
+        change_point(TREE, TREE.configuration(TREE.start_point), changes, "--set")
+    assert refused.value.code in ("tree-value", "tree-inactive")
+    assert refused.value.sentence == f"--set: {sentence}"
 
 
 def test_points_too_many_for_a_number_are_infinite() -> None:
