@@ -29,7 +29,7 @@ demo: $(READY)
 
 test: $(READY)
 	ruff check . && ruff format --check --quiet .
-	@mypy & types=$$!; python -m pytest -n auto --dist worksteal; tests=$$?; wait $$types && exit $$tests
+	@mypy & types=$$!; python -m pytest -n auto --dist worksteal -rs; tests=$$?; wait $$types && exit $$tests
 
 fast: $(READY)
 	python -m pytest -n auto --dist worksteal -m "not slow"

@@ -3,12 +3,8 @@ whatever a test wants."""
 
 from __future__ import annotations
 
-import json
-import os
 import socket
 import ssl
-import subprocess
-import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -16,7 +12,6 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from pathlib import Path
-from shutil import which
 from threading import Thread
 from typing import Any
 
@@ -25,10 +20,17 @@ from pydicom.dataset import FileDataset
 
 from tests.node.conftest import certificates, closing_peers
 from tests.node.parties import statuses
+from tests.programs import (
+    free_port,
+    modality,
+    orthanc_at_work,
+    process,
+    require,
+    told,
+    until,
+)
 
 __all__ = ["certificates", "closing_peers"]
-FOLDERS = f"{os.environ['PATH']}{os.pathsep}/usr/sbin{os.pathsep}/usr/local/bin"
-PLUGIN = "share/orthanc/plugins/libOrthancDicomWeb.so"
 SLICES = 5  # of a series: a store costs 40 ms, by Nagle's algorithm
 ROOT = "1.2.826.0.1.3680043.8.498"
 
@@ -57,31 +59,6 @@ class Server:
                 assert answer.status == 200
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
-
-
-@contextmanager
-def running(words: list[str], is_ready: Callable[[], bool]) -> Iterator[None]:
-    """A program at work, ended with the block."""
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as program:
-        try:
-            deadline_s = time.monotonic() + 120
-            while not is_ready():
-                assert program.poll() is None and time.monotonic() < deadline_s
-                time.sleep(0.05)
-            yield
-        finally:
-            program.terminate()
-
-
-def answers_http(address: str) -> bool:
-    with suppress(OSError), urllib.request.urlopen(address):
-        return True
-    return False
-
-
 def listens(port: int) -> bool:
     with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
         return True
@@ -91,44 +68,25 @@ def listens(port: int) -> bool:
 @contextmanager
 def orthanc_of(folder: Path, **settings: Any) -> Iterator[Server]:
     """An Orthanc with DICOMweb; skips the test where it is not installed."""
-    program = which("Orthanc", path=FOLDERS)
-    plugin = Path(program).resolve().parents[1] / PLUGIN if program else Path()
-    if program is None or not plugin.exists():
-        pytest.skip("Orthanc not installed: apt-get install orthanc orthanc-dicomweb")
-    ports = {name: free_port() for name in ("http", "dicom", "door")}
-    all_settings = {
-        "StorageDirectory": str(folder / "orthanc"),
-        "IndexDirectory": str(folder / "orthanc"),
-        "DicomAet": "ORTHANC",
-        "DicomPort": ports["dicom"],
-        "HttpPort": ports["http"],
-        "RemoteAccessAllowed": False,
-        "AuthenticationEnabled": False,
+    port = free_port()
+    door_port = free_port()
+    own_settings = {
         "DicomAlwaysAllowFind": True,
         "DicomAlwaysAllowGet": True,
         "DicomAlwaysAllowMove": True,
-        "DicomModalities": {"fovnet": ["FOVNET", "127.0.0.1", ports["door"]]},
-        "Plugins": [str(plugin)],
-        "DicomWeb": {"Enable": True, "Root": "/dicom-web/"},
+        "DicomModalities": modality(door_port),
     }
-    (folder / "orthanc.json").write_text(json.dumps(all_settings | settings))
-    web = f"http://127.0.0.1:{ports['http']}"
-    with running([program, str(folder / "orthanc.json")], lambda: answers_http(f"{web}/system")):
-        yield Server(
-            f"{web}/dicom-web",
-            f"ORTHANC@127.0.0.1:{ports['dicom']}",
-            ports["dicom"],
-            "ORTHANC",
-            ports["door"],
-        )
+    with orthanc_at_work(folder, port, **(own_settings | settings)) as root:
+        if not told(f"{root}/dicom-web/studies"):
+            pytest.skip("DICOMweb is not installed: apt-get install orthanc-dicomweb")
+        network = f"ORTHANC@127.0.0.1:{port}"
+        yield Server(f"{root}/dicom-web", network, port, "ORTHANC", door_port)
 
 
 @contextmanager
 def dcmqrscp_of(folder: Path) -> Iterator[Server]:
     """DCMTK's archive; skips the test where it is not installed."""
-    program = which("dcmqrscp", path=FOLDERS)
-    if program is None:
-        pytest.skip("dcmqrscp not installed: apt-get install dcmtk")
+    program = require("dcmqrscp")
     port = free_port()
     door_port = free_port()
     (folder / "database").mkdir()
@@ -138,8 +96,8 @@ def dcmqrscp_of(folder: Path) -> Iterator[Server]:
         "VendorTable BEGIN\nVendorTable END\nAETable BEGIN\n"
         f"QRSCP {folder / 'database'} RW (200, 1024mb) ANY\nAETable END\n"
     )
-    words = [program, "-c", str(folder / "dcmqrscp.cfg")]
-    with running(words, lambda: listens(port)):
+    with process(program, "-c", folder / "dcmqrscp.cfg"):
+        until(lambda: listens(port))
         yield Server("", f"QRSCP@127.0.0.1:{port}", port, "QRSCP", door_port)
 
 

@@ -15,7 +15,8 @@ from fovnet.archive.worklist import WorklistRow
 from fovnet.errors import ConfigError
 from fovnet.node.peers import Caller
 from fovnet.volume.dicom.table import short_hash
-from tests.archive.conftest import ROOT, SLICES, dcmqrscp_of, free_port
+from tests.archive.conftest import ROOT, SLICES, dcmqrscp_of
+from tests.programs import free_port
 
 pytest.importorskip("dicomweb_client", reason="dicomweb-client is not installed: make setup")
 ROW = WorklistRow(short_hash("P1"), f"{ROOT}.1", f"{ROOT}.1.1", images=SLICES)

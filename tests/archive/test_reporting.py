@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 from fovnet.archive.opening import Address, open_reporting
 from fovnet.cli import app
 from fovnet.node.places import UNSENT
-from tests.archive.conftest import free_port, orthanc_of
+from tests.archive.conftest import orthanc_of
 from tests.node.conftest import archive
 from tests.node.test_delivery import report
+from tests.programs import free_port
 
 __all__ = ["archive"]
 pytest.importorskip("dicomweb_client", reason="dicomweb-client is not installed: make setup")

@@ -6,7 +6,6 @@ The clock of the delivery runs faster; all else is as at work.  What is counted 
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Iterator
@@ -28,7 +27,7 @@ from fovnet.node.peers import ReportPeer
 from fovnet.node.places import UNSENT, lock_places
 from tests.node.parties import AtWork, at_work, own_report, statuses
 from tests.node.test_door import opened
-from tests.node.test_orthanc import free_port, process, program, told, until
+from tests.programs import free_port, modality, orthanc_at_work, process, require, until
 
 __all__ = ["opened"]
 pytestmark = pytest.mark.slow
@@ -70,29 +69,12 @@ def report(folder: Path) -> None:
 @contextmanager
 def orthanc(folder: Path, dicom: int, back: int | None, lua: str = "") -> Iterator[None]:
     """Orthanc, which knows the node at a port, or does not know it."""
-    http, program_path = free_port(), program("Orthanc")
-    if program_path is None:
-        pytest.skip("Orthanc is not installed: apt-get install orthanc")
-    folder.mkdir()
-    (folder / "filter.lua").write_text(lua)
-    (folder / "orthanc.json").write_text(
-        json.dumps(
-            {
-                "StorageDirectory": str(folder),
-                "IndexDirectory": str(folder),
-                "DicomAet": "ARCHIVE",
-                "DicomPort": dicom,
-                "HttpPort": http,
-                "AuthenticationEnabled": False,
-                "LuaScripts": [str(folder / "filter.lua")],
-                "DicomModalities": {}
-                if back is None
-                else {"fovnet": ["FOVNET", "127.0.0.1", back]},
-            }
-        )
-    )
-    with process(program_path, folder / "orthanc.json"):
-        until(lambda: told(f"http://127.0.0.1:{http}/system"))
+    script = folder.with_suffix(".lua")
+    script.write_text(lua)
+    settings: dict[str, Any] = {"DicomAet": "ARCHIVE", "LuaScripts": [str(script)]}
+    if back is not None:
+        settings["DicomModalities"] = modality(back)
+    with orthanc_at_work(folder, dicom, **settings):
         yield
 
 
@@ -135,11 +117,9 @@ def is_told(diary: Diary, trouble: str) -> None:
 
 
 def test_an_archive_without_comprehensive_3d_sr(tmp_path, networks) -> None:
-    program_path, port = program("storescp"), free_port()
-    if program_path is None:
-        pytest.skip("storescp is not installed: apt-get install dcmtk")
+    port = free_port()
     (tmp_path / "old.cfg").write_text(STORESCP)
-    with process(program_path, "-xf", tmp_path / "old.cfg", "Old", "--ignore", port):
+    with process(require("storescp"), "-xf", tmp_path / "old.cfg", "Old", "--ignore", port):
         time.sleep(1.0)
         with node(tmp_path, networks, port, 0) as running:
             is_told(two_hours(running), "does not take Comprehensive 3D SR")

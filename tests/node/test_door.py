@@ -36,7 +36,7 @@ from fovnet.node.tls import client_context, server_context
 from fovnet.volume.dicom.decoding import list_decodable_syntaxes
 from fovnet.watch.figures import Figures
 from tests.node.parties import own_report, statuses
-from tests.node.test_orthanc import program
+from tests.programs import program
 
 DOZEN = 12
 PATIENCE_S = 20.0

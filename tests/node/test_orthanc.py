@@ -6,94 +6,41 @@ A node is a process here, and killed while instances arrive."""
 from __future__ import annotations
 
 import json
-import os
 import signal
-import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from shutil import which
+from typing import Any
 
 import pytest
 from highdicom.sr import srread
 
 from fovnet.node.places import hash_uids
 from fovnet.records import read_json
-
-pytestmark = pytest.mark.slow
-PROGRAMS = ("Orthanc", "storescu")
-# pynetdicom has programs of DCMTK's names beside the interpreter
-PLACES = os.pathsep.join(
-    folder
-    for folder in (*os.environ["PATH"].split(os.pathsep), "/usr/local/bin", "/usr/sbin")
-    if Path(folder) != Path(sys.executable).parent
+from tests.programs import (
+    free_port,
+    modality,
+    orthanc_at_work,
+    process,
+    program,
+    require,
+    told,
+    until,
 )
 
-
-def program(name: str) -> str | None:
-    return which(name, path=PLACES)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
-
-
-@contextmanager
-def process(*words: object) -> Iterator[subprocess.Popen[bytes]]:
-    """A program at work, ended with the block."""
-    with subprocess.Popen(
-        [*map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as program:
-        try:
-            yield program
-        finally:
-            program.terminate()
-
-
-def told(address: str) -> bytes:
-    """What a page says; empty where nobody answers yet."""
-    try:
-        with urllib.request.urlopen(address) as page:
-            return bytes(page.read())
-    except OSError:
-        return b""
-
-
-def until(done):
-    waited = time.monotonic() + 300
-    while not (outcome := done()):
-        assert time.monotonic() < waited
-        time.sleep(0.1)
-    return outcome
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def orthanc(tmp_path) -> Iterator[dict[str, int]]:
-    """The ports of an Orthanc, and of a node that it knows."""
-    lacking = [name for name in PROGRAMS if program(name) is None]
-    if lacking:
-        pytest.skip(f"{', '.join(lacking)} not installed: apt-get install orthanc dcmtk")
-    ports = {name: free_port() for name in ("dicom", "http", "node", "page")}
-    settings = {
-        "StorageDirectory": str(tmp_path / "db"),
-        "IndexDirectory": str(tmp_path / "db"),
-        "DicomAet": "ORTHANC",
-        "DicomPort": ports["dicom"],
-        "HttpPort": ports["http"],
-        "RemoteAccessAllowed": False,
-        "AuthenticationEnabled": False,
-        "DicomModalities": {"fovnet": ["FOVNET", "127.0.0.1", ports["node"]]},
-    }
-    (tmp_path / "orthanc.json").write_text(json.dumps(settings))
-    with process(program("Orthanc"), tmp_path / "orthanc.json"):
-        until(lambda: told(f"http://127.0.0.1:{ports['http']}/system"))
-        yield ports
+def orthanc(tmp_path) -> Iterator[dict[str, Any]]:
+    """The ports of a node, and of an Orthanc that knows it; and the root of its pages."""
+    require("storescu")
+    ports: dict[str, Any] = {name: free_port() for name in ("dicom", "node", "page")}
+    known = modality(ports["node"])
+    with orthanc_at_work(tmp_path, ports["dicom"], DicomModalities=known) as root:
+        yield ports | {"root": root}
 
 
 def test_a_study_that_dcmtk_sends_comes_back_as_a_report_through_a_kill(
@@ -138,7 +85,7 @@ def test_a_study_that_dcmtk_sends_comes_back_as_a_report_through_a_kill(
     key = hash_uids(images[0].StudyInstanceUID, images[0].SeriesInstanceUID)
     answer = read_json(tmp_path / "node" / "answers" / f"{key}-1.json")
     assert answer["covers"][-1][1] == 11  # one answer, on what came before the kill and after it
-    address = f"http://127.0.0.1:{orthanc['http']}/instances"
+    address = f"{orthanc['root']}/instances"
     (instance,) = json.loads(told(address))
     content = told(f"{address}/{instance}/file")
     report = srread(BytesIO(content))
