@@ -126,6 +126,13 @@ PagePort = Annotated[
         min=-1, max=65535, help="Port of the page on 127.0.0.1; 0: any free one, -1: none."
     ),
 ]
+Faces = Annotated[
+    bool,
+    typer.Option(
+        "--faces/--no-faces",
+        help="--no-faces covers slices that may show a head in the page's thumbnails, and deletes uncovered ones.",
+    ),
+]
 LogFormatOption = Annotated[LogFormat, LOG_FORMAT]
 ShowIds = Annotated[
     bool,
@@ -175,6 +182,7 @@ def node(
     associations: Associations = DEFAULTS.associations,
     idle: IdleSeconds = DEFAULTS.idle,
     page: PagePort = DEFAULTS.page,
+    faces: Faces = DEFAULTS.faces,
     log_format: LogFormatOption = LogFormat.text,
     show_ids: ShowIds = DEFAULTS.show_ids,
     tls_cert: Certificate = DEFAULTS.tls_cert,
@@ -208,6 +216,7 @@ def node(
         associations=associations,
         idle=idle,
         page=page,
+        faces=faces,
         log_format=log_format.value,
         show_ids=show_ids,
         tls_cert=tls_cert,
@@ -224,7 +233,7 @@ def node(
     with lock_places(_folder_given(out)) as places:
         with device_and_engine_as_options():
             networks = load_ensemble(model_folder(model), device, engine=engine)
-        answering = Answering(places, networks, tuple(kinds_included(include)))
+        answering = Answering(places, networks, tuple(kinds_included(include)), faces)
         _run_until_signal(places, answering, settings, _log_of(options, places))
 
 

@@ -32,6 +32,7 @@ class NodeOptions(Section):
     associations: PositiveInt = 16
     idle: float = Field(60, ge=1)
     page: int = Field(11180, ge=-1, le=65535)
+    faces: bool = True
     log_format: Literal["text", "json"] = "text"
     show_ids: bool = False
     tls_cert: Path | None = None

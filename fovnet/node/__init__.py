@@ -10,6 +10,7 @@ what lies between.
     courier    who takes reports to a peer
     outbox     reports until the peer has them, and the pauses between attempts
     inbox      what has arrived, until it is at rest
+    table      answers.tsv, a row of every answer
     tls        the certificates of both
     conformance  the statement that a PACS administrator asks for
     answering  the same answer as `fovnet predict`, and its report

@@ -27,6 +27,8 @@ from fovnet.records import checksum, read_json, write_json, write_text
 from fovnet.report.exports.answers import answer_from_facts
 from fovnet.report.exports.structured import write_report
 from fovnet.report.pages import predictions
+from fovnet.report.pages.predictions import write_thumbnail
+from fovnet.unforeseen import is_disk_full, log_of
 from fovnet.volume.sources.discovery import find_volumes, name_volumes
 from fovnet.volume.sources.source import Source, source_of
 
@@ -51,11 +53,13 @@ class Answering:
     """The networks, loaded once for the whole life of a node.
 
     included_kinds  kinds of DICOM series that are read although they are set aside otherwise
+    faces           whether thumbnails may show a face
     """
 
     places: Places
     ensemble: Ensemble
     included_kinds: tuple[str, ...] = ()
+    faces: bool = True
 
     @cached_property
     def table(self) -> AnswersTable:
@@ -116,7 +120,7 @@ class Answering:
         yield from predict_volumes(unanswered_sources, self.ensemble)
 
     def _write_answer(self, prediction: AnsweredVolume) -> None:
-        """Writes the JSON of an answer, without picture or page."""
+        """Writes the JSON of an answer, and a thumbnail."""
         ensemble = self.ensemble
         predictions.write_prediction(
             self.places.answers,
@@ -129,6 +133,24 @@ class Answering:
             faces=True,
             model_name=ensemble.name,
         )
+        self._write_thumbnail(prediction)
+
+    def _write_thumbnail(self, prediction: AnsweredVolume) -> None:
+        """Writes the thumbnail of an answer that is on the disk; one that cannot be drawn is
+        missing."""
+        volume_id = prediction.answer.volume_id
+        try:
+            write_thumbnail(
+                self.places.thumbnail_path(volume_id, faces=self.faces),
+                prediction,
+                read_json(self.places.answers / f"{volume_id}.json"),
+                self.ensemble.vocabulary,
+                faces=self.faces,
+            )
+        except Exception as fault:  # whatever a volume raises: its answer is written
+            if is_disk_full(fault):
+                raise
+            log_of(fault)
 
     def _write_report(self, volume_id: str) -> VolumeAnswer:
         """The answer on a volume, as it is on disk; writes its report, to be sent, unless the volume

@@ -21,7 +21,7 @@ from fovnet.node.inbox import Inbox, find_unanswered_series
 from fovnet.node.metrics import node_metrics
 from fovnet.node.outbox import Outbox
 from fovnet.node.page import page_answer
-from fovnet.node.places import DELIVERED, STATES, Places, split_name
+from fovnet.node.places import DELIVERED, STATES, Places, remove_uncovered_thumbnails, split_name
 from fovnet.node.settings import NodeSettings
 from fovnet.unforeseen import log_of
 from fovnet.watch.audit import AUDIT_NAME, Audit
@@ -90,6 +90,8 @@ class Node:
             on_commitment,
             self.audit,
         )
+        if not answering.faces:
+            remove_uncovered_thumbnails(places)
         self._trouble_by_step: dict[str, str] = {}
         self._last_sweep_s = -PAUSE_BETWEEN_SWEEPS_S
 
@@ -111,7 +113,7 @@ class Node:
                 self._answering.table.mend()
             tally = self._answering.table.tally
             answer_by_path = {
-                "/": lambda: page_answer(settings.title, self.status()),
+                "/": lambda: page_answer(settings.title, self.status(), self.places, tally),
                 "/health": lambda: health_answer(self.status()),
                 "/metrics": metrics_answer(
                     lambda: node_metrics(
@@ -275,7 +277,7 @@ class Node:
         return PAUSE_BETWEEN_LOOKS_S
 
     def _remove_expired(self) -> None:
-        """Removes series that were answered, and reports that were delivered, `keep_h` hours ago;
+        """Removes series that were answered, with thumbnails, and reports that were delivered, `keep_h` hours ago;
         where there is no archive, reports that are to be given up."""
         if time.monotonic() - self._last_sweep_s < PAUSE_BETWEEN_SWEEPS_S:
             return
@@ -289,9 +291,9 @@ class Node:
                 return
             if record_path.exists() and record_path.stat().st_mtime < expiry_time:
                 self.places.remove(series_folder)
-        for report_path in self.places.reports(DELIVERED).iterdir():
-            if report_path.stat().st_mtime < expiry_time:
-                report_path.unlink()
+        for path in [*self.places.reports(DELIVERED).iterdir(), *self.places.thumbnails.iterdir()]:
+            if path.stat().st_mtime < expiry_time:
+                path.unlink()
 
 
 def _count_reports(folder: Path) -> int:

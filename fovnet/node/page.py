@@ -1,13 +1,26 @@
-"""A page about the node, which names no patient."""
+"""A page about the node for people: what waits, what was answered, the newest series.  It names no
+patient; thumbnails show images."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from html import escape
+import base64
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from fovnet.decision.statements import UNSURE, YES
+from fovnet.node.places import STATES, Places
+from fovnet.report.content.cells import ReportTable
+from fovnet.report.content.region_answers import STATUS_IN_WORDS
+from fovnet.report.pages.templating import template_environment
 from fovnet.watch.serving import Answer
+from fovnet.watch.tally import RECENT_SERIES, CountedAnswer, Tally
 
+MOST_ROWS = 50
+SECONDS_PER_HOUR = 3600
+HTML = "text/html; charset=utf-8"
+QUEUE_FIGURES = ("associations", "series_arriving", "series_waiting", "oldest_waiting_s")
 WORDS_BY_FIGURE = {
     "associations": "associations now",
     "series_arriving": "series arriving",
@@ -45,33 +58,148 @@ WORDS_BY_FIGURE = {
     "too_large": "connections closed: too large",
 }
 """What the page calls the figures; those after `seconds` are counted since the start."""
-PAGE_TEMPLATE = """<!doctype html><html lang="en"><meta charset="utf-8">\
-<meta http-equiv="refresh" content="5">
-<title>fovnet node</title>
-<style>body{{font:16px/1.5 system-ui,sans-serif;margin:3em auto;max-width:36em}}
-td{{padding:.1em 1.5em .1em 0}}td+td{{text-align:right;font-variant-numeric:tabular-nums}}</style>
-<h1>fovnet node {title}</h1><p>{state}</p><table>{rows}</table></html>
-"""
 
 
-def page_answer(title: str, figures: Mapping[str, Any]) -> Answer:
+@dataclass(frozen=True)
+class NewestRow:
+    """One volume of the newest series.
+
+    report  where its report is: unsent, stored, delivered; "" where none lies on the disk
+    picture  data: URI of its thumbnail, "" without one
+    """
+
+    volume_id: str
+    time: str
+    status: str
+    shows: str
+    unsure: str
+    codes: str
+    report: str
+    picture: str
+
+
+@dataclass(frozen=True)
+class NodePage:
+    """The whole page."""
+
+    title: str
+    trouble: str
+    drift: str
+    queue: ReportTable
+    throughput: ReportTable
+    outcomes: ReportTable
+    regions: ReportTable
+    refusals: ReportTable
+    reports: ReportTable
+    figures: ReportTable
+    newest: tuple[NewestRow, ...]
+
+
+def page_answer(title: str, figures: Mapping[str, Any], places: Places, tally: Tally) -> Answer:
     """What is answered to a request for the page.
 
-    figures  numbers by name, and `trouble`: what is wrong, "" if nothing is
+    figures  numbers by name; `trouble`, what is wrong, and `drift`, in words
     """
-    return Answer(_page_html(title, figures).encode(), "text/html")
+    template = template_environment().get_template("node.html.jinja")
+    page = make_node_page(title, figures, places, tally)
+    return Answer(template.render(page=page).encode(), HTML)
 
 
-def _page_html(title: str, figures: Mapping[str, Any]) -> str:
-    """The page: what is wrong, and a row for each figure."""
-    table_rows = "".join(
-        f"<tr><td>{escape(WORDS_BY_FIGURE.get(figure, figure))}</td><td>{_format_figure(figure, value)}</td></tr>"
-        for figure, value in figures.items()
-        if figure not in ("trouble", "drift")
+def make_node_page(
+    title: str, figures: Mapping[str, Any], places: Places, tally: Tally
+) -> NodePage:
+    """The page of a node: its figures, what its table comes to, and the newest series."""
+    recent_answers = tally.recent()
+    newest_answers = recent_answers[: -MOST_ROWS - 1 : -1]
+    return NodePage(
+        title=title,
+        trouble=figures["trouble"],
+        drift=figures["drift"],
+        queue=_figure_table("waits", figures, QUEUE_FIGURES),
+        throughput=_throughput_table(figures, places, recent_answers),
+        outcomes=_count_table(
+            "answer", {STATUS_IN_WORDS.get(s, s): count for s, count in tally.by_status().items()}
+        ),
+        regions=_region_table(tally),
+        refusals=_count_table("refused for", tally.by_code()),
+        reports=_figure_table("reports", figures, [f"reports_{state}" for state in STATES]),
+        figures=_figure_table("all figures", figures, [*WORDS_BY_FIGURE]),
+        newest=tuple(_newest_row(answer, places) for answer in newest_answers),
     )
-    return PAGE_TEMPLATE.format(
-        title=escape(title), state=escape(figures["trouble"] or "All is well."), rows=table_rows
+
+
+def _figure_table(
+    name: str, figures: Mapping[str, Any], figure_names: Sequence[str]
+) -> ReportTable:
+    rows = [
+        (WORDS_BY_FIGURE[figure], _format_figure(figure, figures[figure]))
+        for figure in figure_names
+        if figure in figures
+    ]
+    return ReportTable((name, "number"), rows)
+
+
+def _count_table(name: str, count_by_word: Mapping[str, int]) -> ReportTable:
+    return ReportTable(
+        (name, "volumes"), [(word, f"{count:,}") for word, count in count_by_word.items()]
     )
+
+
+def _region_table(tally: Tally) -> ReportTable:
+    count_by_answer = tally.by_region()
+    regions = dict.fromkeys(region for region, _ in count_by_answer)
+    rows = [
+        (region, *(f"{count_by_answer.get((region, word), 0):,}" for word in (YES, UNSURE)))
+        for region in regions
+    ]
+    return ReportTable(("region", "shown", "unsure"), rows)
+
+
+def _throughput_table(
+    figures: Mapping[str, Any], places: Places, answers: list[CountedAnswer]
+) -> ReportTable:
+    """Series answered within the last hour, of the newest RECENT_SERIES, and what was taken."""
+    hour_ago = time.time() - SECONDS_PER_HOUR
+    recent_keys = dict.fromkeys(answer.series_key for answer in answers)
+    hour_count = sum(places.answer_time(key) >= hour_ago for key in recent_keys)
+    hour_in_words = f"{hour_count:,}"
+    if hour_count == RECENT_SERIES:
+        hour_in_words += " or more"
+    rows = [("series answered in the last hour", hour_in_words)]
+    for figure in ("series_answered", "instances", "bytes", "seconds"):
+        if figure in figures:
+            rows.append((WORDS_BY_FIGURE[figure], _format_figure(figure, figures[figure])))
+    return ReportTable(("throughput", "number"), rows)
+
+
+def _newest_row(answer: CountedAnswer, places: Places) -> NewestRow:
+    words_by_answer: dict[str, list[str]] = {YES: [], UNSURE: []}
+    for region, word in answer.answer_by_region.items():
+        words_by_answer.setdefault(word, []).append(region)
+    report_states = [
+        state for state in STATES if (places.reports(state) / f"{answer.volume_id}.dcm").exists()
+    ]
+    answer_time = time.localtime(places.answer_time(answer.series_key))
+    return NewestRow(
+        volume_id=answer.volume_id,
+        time=time.strftime("%d %b %H:%M:%S", answer_time),
+        status=STATUS_IN_WORDS.get(answer.status, answer.status),
+        shows=", ".join(words_by_answer[YES]),
+        unsure=", ".join(words_by_answer[UNSURE]),
+        codes=" ".join(answer.codes),
+        report=" ".join(report_states),
+        picture=_picture_uri(answer.volume_id, places),
+    )
+
+
+def _picture_uri(volume_id: str, places: Places) -> str:
+    for faces in (False, True):
+        try:
+            content = places.thumbnail_path(volume_id, faces=faces).read_bytes()
+        except FileNotFoundError:
+            continue
+        return "data:image/jpeg;base64," + base64.b64encode(content).decode()
+    return ""
 
 
 def _format_figure(name: str, value: float) -> str:

@@ -10,6 +10,8 @@ series before or after it and never between.
                             stays
     answers.tsv             a row of every newest answer; stays
     audit.tsv               who used which service, when; stays
+    thumbnails/KEY-N.jpg    pictures for the page, KEY-N.covered.jpg without faces; removed with
+                            the series
     reports/unsent, stored, delivered/KEY-N.dcm the structured report: to be sent; with the peer,
                             which has not yet committed itself to keep it; done (removed with the
                             series)
@@ -34,6 +36,7 @@ from fovnet.records import is_stamped, read_json, write_json
 
 STAMP_FILE = "node.json"
 HASH_DIGITS = 32  # of names: 128 bits of a SHA-256
+COVERED_SUFFIX = ".covered.jpg"
 STATES = UNSENT, STORED, DELIVERED = "unsent", "stored", "delivered"
 
 
@@ -63,6 +66,16 @@ class Places:
     def unfinished(self) -> Path:
         return self.folder / "unfinished"
 
+    @property
+    def thumbnails(self) -> Path:
+        return self.folder / "thumbnails"
+
+    def thumbnail_path(self, volume_id: str, *, faces: bool) -> Path:
+        """The picture of a volume; of those without faces the name says so."""
+        if faces:
+            return self.thumbnails / f"{volume_id}.jpg"
+        return self.thumbnails / f"{volume_id}{COVERED_SUFFIX}"
+
     def reports(self, state: str) -> Path:
         """The folder of reports that are UNSENT, STORED or DELIVERED."""
         return self.folder / "reports" / state
@@ -70,6 +83,13 @@ class Places:
     def answer_record_path(self, key: str) -> Path:
         """The file on the newest answer of a series."""
         return self.folder / "answered" / f"{key}.json"
+
+    def answer_time(self, key: str) -> float:
+        """When a series was answered last; 0.0 where nothing is recorded of it."""
+        try:
+            return self.answer_record_path(key).stat().st_mtime
+        except FileNotFoundError:
+            return 0.0
 
     def read_record(self, key: str) -> dict[str, object]:
         """What was answered of a series: `version` and `instances`; version 0 where nothing was."""
@@ -98,6 +118,13 @@ class Places:
         temporary_folder = Path(tempfile.mkdtemp(dir=self.unfinished))
         folder.rename(temporary_folder / folder.name)
         shutil.rmtree(temporary_folder, ignore_errors=True)
+
+
+def remove_uncovered_thumbnails(places: Places) -> None:
+    """Removes the pictures that may show a face, of a node that was not told to cover them."""
+    for path in places.thumbnails.iterdir():
+        if not path.name.endswith(COVERED_SUFFIX):
+            path.unlink()
 
 
 def split_name(name: str) -> tuple[str, int]:
@@ -153,6 +180,7 @@ def lock_places(folder: Path) -> Iterator[Places]:
             places.series,
             places.answers,
             places.begun,
+            places.thumbnails,
             places.unfinished,
             *map(places.reports, STATES),
         ):

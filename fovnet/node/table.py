@@ -72,7 +72,7 @@ class AnswersTable:
                 table_lines += written_line_by_id.values()
             else:
                 changed_keys.append(series_key)
-        for series_key in sorted(changed_keys, key=self._answer_time):
+        for series_key in sorted(changed_keys, key=self.places.answer_time):
             table_lines += self._newest_lines(series_key)
         header_line = tsv_text(self._columns, [])
         write_text(
@@ -103,13 +103,6 @@ class AnswersTable:
             if volume_id_match and line.count("\t") == header_line.count("\t"):
                 lines_by_key.setdefault(volume_id_match[1], {})[volume_id] = line
         return lines_by_key
-
-    def _answer_time(self, key: str) -> float:
-        """When a series was answered last; 0.0 where nothing was recorded of it."""
-        try:
-            return self.places.answer_record_path(key).stat().st_mtime
-        except FileNotFoundError:
-            return 0.0
 
     def _newest_lines(self, series_key: str) -> list[str]:
         """The rows of the newest answer of a series, as lines."""

@@ -57,7 +57,9 @@ class AtWork:
 
 
 @contextmanager
-def at_work(folder: Path, networks: Ensemble, **settings: Any) -> Iterator[AtWork]:
+def at_work(
+    folder: Path, networks: Ensemble, faces: bool = True, **settings: Any
+) -> Iterator[AtWork]:
     """A node on a free port, which calls a series at rest after half a second."""
     setting_by_name = {
         "title": "FOVNET",
@@ -71,7 +73,7 @@ def at_work(folder: Path, networks: Ensemble, **settings: Any) -> Iterator[AtWor
         lines: list[str] = []
         node = Node(
             places,
-            Answering(places, networks),
+            Answering(places, networks, faces=faces),
             NodeSettings(**setting_by_name),
             lambda event, sentence, **facts: lines.append(sentence),
         )

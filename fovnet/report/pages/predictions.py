@@ -7,8 +7,12 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fovnet.decision.answer import AnsweredVolume, answer_facts, table_rows, volume_cells
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision.answer import Answer, AnsweredVolume, answer_facts, table_rows, volume_cells
 from fovnet.decision.answers_table import TableRows
+from fovnet.decision.chain.spans import Decision
 from fovnet.decision.earlier_answers import file_record
 from fovnet.decision.predict import refuse_unforeseen
 from fovnet.drawing.canvas import save_png
@@ -25,6 +29,7 @@ from fovnet.report.pages.answers_folder import INDEX_NAME, files_not_requested
 from fovnet.report.pages.index_page import make_index_page, write_index
 from fovnet.report.pages.volume_page import make_volume_page, write_volume_page
 from fovnet.unforeseen import is_disk_full
+from fovnet.volume.slices.stack import SliceStack
 
 
 def write_prediction(
@@ -137,16 +142,8 @@ def _write_drawings(
     raw = answered_volume.raw_probabilities
     if stack is None or answer.decision is None or raw is None:
         return
-    smoothed = answer.decision.smoothed_probabilities
-    pixels = stack.pixels
-    if not faces:
-        class_shares = (answer.decision.decided_labels, raw, smoothed)
-        pixels = cover_faces(pixels, stack.z_mm, vocabulary, class_shares)
-    spans = spans_in(volume_json["spans"])
-    body = Body(pixels, stack.z_mm, stack.side_mm, smoothed, spans, vocabulary)
-    unsure_regions = find_unsure_regions(
-        answer.statements, [span.region for span in spans], answer.status
-    )
+    body = _body_of(stack, answer.decision, raw, volume_json, vocabulary, faces=faces)
+    unsure_regions = _unsure_regions_of(answer, body)
     if pictures:
         picture_notes = list(volume_json.get("notes", ()))
         if not faces:
@@ -165,8 +162,51 @@ def _write_drawings(
         save_thumbnail(
             folder / thumbnail_name(answer.volume_id), draw_thumbnail(body, unsure_regions)
         )
-        page = make_volume_page(volume_json, pixels, vocabulary, faces=faces)
+        page = make_volume_page(volume_json, body.pixels, vocabulary, faces=faces)
         write_volume_page(folder / page_name(answer.volume_id), page)
+
+
+def write_thumbnail(
+    path: Path,
+    answered_volume: AnsweredVolume,
+    volume_json: Mapping[str, Any],
+    vocabulary: Vocabulary,
+    *,
+    faces: bool,
+) -> None:
+    """Writes the thumbnail alone; nothing for a volume that was refused."""
+    answer = answered_volume.answer
+    stack = answered_volume.stack
+    raw = answered_volume.raw_probabilities
+    if stack is None or answer.decision is None or raw is None:
+        return
+    body = _body_of(stack, answer.decision, raw, volume_json, vocabulary, faces=faces)
+    save_thumbnail(path, draw_thumbnail(body, _unsure_regions_of(answer, body)))
+
+
+def _body_of(
+    stack: SliceStack,
+    decision: Decision,
+    raw: NDArray[np.float64],
+    volume_json: Mapping[str, Any],
+    vocabulary: Vocabulary,
+    *,
+    faces: bool,
+) -> Body:
+    """A volume to draw; without `faces` the slices that may show one are covered."""
+    smoothed = decision.smoothed_probabilities
+    pixels = stack.pixels
+    if not faces:
+        class_shares = (decision.decided_labels, raw, smoothed)
+        pixels = cover_faces(pixels, stack.z_mm, vocabulary, class_shares)
+    spans = spans_in(volume_json["spans"])
+    return Body(pixels, stack.z_mm, stack.side_mm, smoothed, spans, vocabulary)
+
+
+def _unsure_regions_of(answer: Answer, body: Body) -> frozenset[str]:
+    return frozenset(
+        find_unsure_regions(answer.statements, [span.region for span in body.spans], answer.status)
+    )
 
 
 def write_index_of(
