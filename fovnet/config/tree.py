@@ -18,7 +18,7 @@ TREE_KINDS = (*RANGES, "choose", "repeat")
 MOST_COPIES = 64
 
 
-class Place(NamedTuple):
+class FormPlace(NamedTuple):
     """Where variables are declared.
 
     path    below search.space, without `each`
@@ -56,7 +56,7 @@ def describe_header(tree: Mapping[str, Any]) -> str:
 def check_tree(space: Mapping[Any, Any]) -> dict[str, Any]:
     """A tree in JSON types.  Raises PathFaults that names every fault."""
     faults: list[tuple[str, str]] = []
-    tree = _check_variables(space, Place(), faults)
+    tree = _check_variables(space, FormPlace(), faults)
     if faults:
         raise PathFaults(faults)
     return tree
@@ -66,7 +66,7 @@ def _joined(*names: str) -> str:
     return ".".join(filter(None, names))
 
 
-def _check_variables(space: Any, place: Place, faults: list[tuple[str, str]]) -> dict[str, Any]:
+def _check_variables(space: Any, place: FormPlace, faults: list[tuple[str, str]]) -> dict[str, Any]:
     """Variables in JSON types; their faults are appended."""
     if not isinstance(space, Mapping):
         faults.append((place.path, f"{show_value(space)}; give 'name: values' lines"))
@@ -255,7 +255,7 @@ def _check_repeat(
     if not form.get("each"):
         faults.append((path, "repeat without variables; give each: {name: values}"))
         return checked
-    inner_place = Place(path, header=path, inside=f"{path}.each")
+    inner_place = FormPlace(path, header=path, inside=f"{path}.each")
     checked["each"] = _check_variables(form["each"], inner_place, faults)
     if "grows" in form:
         checked["grows"] = form["grows"]
@@ -267,7 +267,7 @@ def _check_repeat(
 
 
 def _check_choice(
-    form: Mapping[str, Any], path: str, place: Place, faults: list[tuple[str, str]]
+    form: Mapping[str, Any], path: str, place: FormPlace, faults: list[tuple[str, str]]
 ) -> dict[str, Any]:
     """A choice with its branches."""
     _check_keys(form, ("choose", "start"), path, faults)
@@ -285,7 +285,7 @@ def _check_choice(
         if name_fault := _fault_of_name(branch, checked["choose"]):
             faults.append((path, name_fault))
             continue
-        inner_place = Place(
+        inner_place = FormPlace(
             f"{path}.{branch}", place.header or path, inside=f"{written_path}.{branch}"
         )
         checked["choose"][branch] = _check_variables(variables or {}, inner_place, faults)

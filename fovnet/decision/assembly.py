@@ -23,6 +23,7 @@ from fovnet.net.training.class_weights import guessing_loss as guessing_loss_of_
 from fovnet.net.training.class_weights import inverse_class_weights
 from fovnet.records import checksum, write_json
 from fovnet.regions import Vocabulary
+from fovnet.search.slot_files import repeat_instruction
 from fovnet.search.trial import Trial, best_trials
 
 # torch takes 1.2 s to import
@@ -144,9 +145,6 @@ def _replace_networks(
 def _refuse_unusable_networks(networks: Sequence[Path], inputs: Mapping[str, Any] | None) -> None:
     """Raises ModelError for the first of a journal's networks that is missing or damaged, with the
     slot to repeat, or has other inputs."""
-    # all search methods, 0.6 s that no prediction needs
-    from fovnet.search.slot_files import repeat_instruction
-
     for path in networks:
         try:
             network_facts = load_facts(path)

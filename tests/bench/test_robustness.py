@@ -112,7 +112,7 @@ def test_light_changes_brightness_and_not_what_is_black() -> None:
 
 
 def test_all_changes_are_counted_and_noise_and_disorder_are_doubted(ensemble: Ensemble) -> None:
-    rows = measure_robustness(ensemble, simulate_people(2, 1), seed=3, bodiless_count=1)
+    rows = measure_robustness(ensemble, simulate_people(1, 1), seed=3, bodiless_count=1)
     assert [(row["change"], row["what"]) for row in rows] == [
         (name, what)
         for name in (*CHANGES, *ODDITIES, PURE_NOISE, *HELD_OUT, NEVER_TRAINED, BLADDER_FIELD)
@@ -120,7 +120,7 @@ def test_all_changes_are_counted_and_noise_and_disorder_are_doubted(ensemble: En
     ]
     row_by_change_and_count = {(row["change"], row["what"]): row for row in rows}
     assert (
-        all(row_by_change_and_count[name, NOTHING_DOUBTED]["of"] == 2 for name in CHANGES)
+        all(row_by_change_and_count[name, NOTHING_DOUBTED]["of"] == 1 for name in CHANGES)
         and row_by_change_and_count["air", NOTHING_DOUBTED]["of"] == 1
     )
     assert all(
@@ -145,7 +145,7 @@ def test_all_changes_are_counted_and_noise_and_disorder_are_doubted(ensemble: En
         assert row_by_change_and_count[NEVER_TRAINED, what]["count"] == sum(
             row_by_change_and_count[kind, what]["count"] for kind in HELD_OUT
         )
-    assert rows == measure_robustness(ensemble, simulate_people(2, 1), seed=3, bodiless_count=1)
+    assert rows == measure_robustness(ensemble, simulate_people(1, 1), seed=3, bodiless_count=1)
 
 
 def stack_of(low_mm: float, high_mm: float, spacing_mm: float = 5.0) -> SliceStack:

@@ -177,7 +177,7 @@ def test_a_slow_archive_is_no_trouble(tmp_path, networks) -> None:
 def test_an_archive_that_is_gone_and_comes_back(tmp_path, networks) -> None:
     archive, own = free_port(), free_port()
     with ExitStack() as later, node(tmp_path, networks, archive, own) as running:
-        is_told(two_hours(running), "does not answer")
+        until(lambda: "does not answer" in running.node.status()["trouble"])
         later.enter_context(orthanc(tmp_path / "db", archive, own))
         diary = two_hours(running, until_delivered=True)
         assert diary.last["reports_delivered"] == 1

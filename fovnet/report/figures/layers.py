@@ -26,7 +26,7 @@ LINE_HEIGHT_INCHES = 1.85
 HEAD_INCHES = 0.45
 
 
-class Box(NamedTuple):
+class LayerBox(NamedTuple):
     """A layer: its width, its height as a share of the picture's, its colour, what is written above
     and below it."""
 
@@ -64,9 +64,9 @@ def layers_figure(view: LayersView) -> Figure:
         return figure
 
 
-def _break_lines(boxes: list[Box]) -> list[list[Box]]:
+def _break_lines(boxes: list[LayerBox]) -> list[list[LayerBox]]:
     """The boxes line by line, each as long as it may be."""
-    lines: list[list[Box]] = [[]]
+    lines: list[list[LayerBox]] = [[]]
     for box in boxes:
         if sum(map(_slot_inches, [*lines[-1], box])) > LONGEST_LINE_INCHES:
             lines.append([])
@@ -74,34 +74,34 @@ def _break_lines(boxes: list[Box]) -> list[list[Box]]:
     return lines
 
 
-def _slot_inches(box: Box) -> float:
+def _slot_inches(box: LayerBox) -> float:
     """The width that a box, or its longest text, needs, with the gap."""
     letter_count = max(map(len, (box.above, *box.below.split("\n"))))
     return max(INCHES_PER_WIDTH * box.width, INCHES_PER_LETTER * letter_count) + GAP_INCHES
 
 
-def boxes_of_layers(net: NetworkShape) -> list[Box]:
+def boxes_of_layers(net: NetworkShape) -> list[LayerBox]:
     """The picture, each convolution, pooling and averaging, each dense layer, the classes."""
     return [_box_of_layer(layer, net.side) for layer in rows_of_network(net)]
 
 
-def _box_of_layer(layer: LayerRow, picture_side: int) -> Box:
+def _box_of_layer(layer: LayerRow, picture_side: int) -> LayerBox:
     """Maps as high as their side, dense layers as high as the logarithm of their units."""
     if layer.kind == "dense":
         height = HEIGHT_PER_DOUBLING * max(log2(layer.channels), 1.0)
-        return Box(0.5, height, WARN, "", f"{layer.channels:,}")
+        return LayerBox(0.5, height, WARN, "", f"{layer.channels:,}")
     width = 0.5 + 0.5 * log2(layer.channels)
     height = max(layer.side / picture_side, LEAST_HEIGHT)
     if layer.kind == "picture":
-        return Box(width, height, FAINT, "", f"{layer.side}")
+        return LayerBox(width, height, FAINT, "", f"{layer.side}")
     # separable kernels one below the other
     below = layer.filter_text.replace(", ", "\n") + f"\n→ {layer.side}"
     if layer.kind == "convolution":
-        return Box(width, height, ACCENT, f"{layer.channels}", below)
-    return Box(width, height, SOFT, "", below)
+        return LayerBox(width, height, ACCENT, f"{layer.channels}", below)
+    return LayerBox(width, height, SOFT, "", below)
 
 
-def _draw_box(axis: Axes, middle: float, box: Box) -> None:
+def _draw_box(axis: Axes, middle: float, box: LayerBox) -> None:
     """A box whose middle is here, at height 0; its texts above and below."""
     width = INCHES_PER_WIDTH * box.width
     left = middle - width / 2
