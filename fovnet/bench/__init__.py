@@ -23,6 +23,8 @@ Searches on trees:
     tree_pictures  on these pictures
     hyperopt_tpe   hyperopt under ask and tell
     conditional    functions with a known lowest value
+On one axis:
+    one_axis  processes and a search, to be drawn
 Trainings, predictions, answers:
     throughput   training steps beside MONAI's pipeline
     tutorial     that pipeline

@@ -32,6 +32,11 @@ BENCH_VERBS = {
         "needs until\nthe best network and good ones, compared with the thesis's numbers and "
         "with chance, and what the\ntable shows about its space.",
     ),
+    "figures": (
+        "bench_figures",
+        "Draw how a search with a Gaussian process works, on one axis: prior, posterior, "
+        "lengthscales, what\nthree measures choose, a search step by step; all by the code that searches.",
+    ),
     "tree": (
         "bench_trees",
         "Compare search methods on a space whose number of variables changes: the best loss "

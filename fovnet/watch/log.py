@@ -6,8 +6,6 @@ import json
 from datetime import UTC, datetime
 from typing import Protocol
 
-from fovnet.records import as_json_type
-
 
 class Log(Protocol):
     """Takes an event: its name, which is stable, a sentence, and facts, none about the patient.
@@ -23,7 +21,7 @@ def write_nothing(event: str, sentence: str, **facts: object) -> None:
 
 
 def json_line(event: str, sentence: str, **facts: object) -> str:
-    """An event as one line of JSON, with the time in UTC."""
+    """An event as one line of JSON, with the time in UTC; what JSON has no type for, as text."""
     time_text = datetime.now(UTC).isoformat(timespec="milliseconds")
     line_facts = {"time": time_text, "event": event, "message": sentence, **facts}
-    return json.dumps(line_facts, default=as_json_type)
+    return json.dumps(line_facts, default=str)
