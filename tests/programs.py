@@ -1,4 +1,4 @@
-"""Programs that are not ours, at work within a test: Orthanc, and DCMTK's.  Tests that want one are skipped
+"""Programs that are not ours, at work within a test: Orthanc, DCMTK's, Prometheus's.  Tests that want one are skipped
 where it is not installed, and say so."""
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def require(name: str) -> str:
     """Where a program is; skips the test where it is nowhere."""
     path = program(name)
     if path is None:
-        pytest.skip(f"{name} is not installed: apt-get install orthanc orthanc-dicomweb dcmtk")
+        pytest.skip(
+            f"{name} is not installed: apt-get install orthanc orthanc-dicomweb dcmtk prometheus"
+        )
     return path
 
 
