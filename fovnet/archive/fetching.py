@@ -19,6 +19,7 @@ from fovnet.archive.worklist import WorklistRow
 
 AS_STORED = 'multipart/related; type="application/dicom"; transfer-syntax=*'
 ANY_SYNTAX = 'multipart/related; type="application/dicom"'
+HTTP_NO_CONTENT = 204
 HTTP_NOT_FOUND = 404
 HTTP_NOT_ACCEPTABLE = 400, 406, 415
 CHUNK_BYTES = 2**18
@@ -54,6 +55,8 @@ class SeriesFetch:
         url = self.arrival.name
         with response, faults_of(url):
             response.raise_for_status()
+            if response.status_code == HTTP_NO_CONTENT:
+                return
             boundary = _boundary_of(response.headers.get("Content-Type", ""))
             if boundary is None:
                 raise self.arrival.not_dicom()

@@ -163,6 +163,12 @@ class NetworkArchive:
                 "archive-denied",
                 f"{self.name}: does not {service}; have it allowed for {self.own_title} there",
             )
+        if self.tls_context is not None:
+            return ArchiveError(
+                "archive-unreachable",
+                f"{self.name}: does not answer by TLS with a certificate that is trusted and names the host; "
+                "give the authorities that signed it by --ca, or try whether it is up and speaks TLS",
+            )
         return ArchiveError(
             "archive-unreachable",
             f"{self.name}: does not answer; try whether it is up, and whether host and port are right",

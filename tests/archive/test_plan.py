@@ -20,7 +20,9 @@ from fovnet.cli import app
 from fovnet.volume.dicom.table import short_hash
 from fovnet.volume.sources.discovery import find_volumes
 from tests.archive.conftest import ROOT, SLICES, dcmqrscp_of, filled, orthanc_of
+from tests.node.conftest import archive
 
+__all__ = ["archive"]
 pytest.importorskip("dicomweb_client", reason="dicomweb-client is not installed: make setup")
 STUDY, SERIES, PATIENT = "0020000D", "0020000E", "00100020"
 
@@ -365,10 +367,44 @@ def test_certificates_are_verified(certificates, faulty, tmp_path) -> None:
 
 def test_an_archive_that_does_not_know_our_title_denies_it(tmp_path) -> None:
     """Called by another title Orthanc rejects; a caller it does not know, it lets in and breaks off."""
-    settings = {"DicomAlwaysAllowFind": False, "DicomCheckCalledAet": True}
+    settings = {"DicomAlwaysAllowFind": False, "DicomCheckCalledAet": True, "DicomModalities": {}}
     with orthanc_of(tmp_path, **settings) as server:
         with pytest.raises(ArchiveError) as fault:
             plan_of(server.network.replace("ORTHANC", "OTHER"), tmp_path / "plan")
         assert fault.value.code == "archive-denied"
         with pytest.raises(ArchiveError, match="FOVNET is allowed to search"):
             plan_of(server.network, tmp_path / "plan")
+
+
+def test_letters_that_a_search_loses_are_lost_and_a_pattern_of_them_finds_nothing(
+    study_images, tmp_path
+) -> None:
+    """Orthanc's searches know Latin-1 alone, whatever a study is written in."""
+    with orthanc_of(tmp_path) as server:
+        for number, description in enumerate(("胸部 MRI", "Thorax Röntgen")):
+            elements = {"StudyDescription": description, "SpecificCharacterSet": "ISO_IR 192"}
+            server.store(study_images(number, slices=2, **elements))
+        for protocol in ("web", "network"):
+            place = getattr(server, protocol)
+            plan_of(place, tmp_path / "all")
+            descriptions = {row.study_description for row in rows_of(tmp_path / "all")}
+            assert "Thorax Röntgen" in descriptions and len(descriptions) == 2
+            assert not any("胸" in description for description in descriptions)
+            plan_of(place, tmp_path / "none", Query(None, description="胸*"))
+            assert rows_of(tmp_path / "none") == []
+
+
+def test_a_certificate_that_is_not_trusted_is_told_of_by_the_network_too(
+    certificates, archive, tmp_path
+) -> None:
+    """Of another host, and of another authority; with the right one the archive is spoken to."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.cert, certificates.key)
+    _, port = archive(tls=context)
+    for host, authorities, sentence in (
+        ("localhost", certificates.ca, "with a certificate that is trusted and names the host"),
+        ("127.0.0.1", None, "with a certificate that is trusted and names the host"),
+        ("127.0.0.1", certificates.ca, "does not answer searches"),
+    ):
+        with pytest.raises(ArchiveError, match=sentence):
+            plan_of(f"A@{host}:{port}", tmp_path / "plan", authorities=authorities, tls=True)

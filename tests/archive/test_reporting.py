@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import urllib.request
+from io import BytesIO
 from pathlib import Path
 
 import pytest
-from pydicom.dataset import Dataset
+from pydicom import dcmread
+from pydicom.dataset import Dataset, FileDataset
 from typer.testing import CliRunner
 
 from fovnet.archive.opening import Address, open_reporting
@@ -16,24 +17,24 @@ from fovnet.node.places import UNSENT
 from tests.archive.conftest import orthanc_of
 from tests.node.conftest import archive
 from tests.node.test_delivery import report
-from tests.programs import free_port
+from tests.programs import free_port, told
 
 __all__ = ["archive"]
 pytest.importorskip("dicomweb_client", reason="dicomweb-client is not installed: make setup")
-SOP_INSTANCE = "00080018"
 
 
-def reports_in(server, study_uid: str) -> list[str]:
-    """The UIDs of the reports in a study of an archive."""
-    place = f"{server.web}/studies/{study_uid}/instances?Modality=SR"
-    with urllib.request.urlopen(place) as answer:
-        return [item[SOP_INSTANCE]["Value"][0] for item in json.load(answer)]
+def reports_in(server) -> list[FileDataset]:
+    """The reports in an archive, as its files hold them."""
+    instances = server.web.replace("/dicom-web", "/instances")
+    files = [told(f"{instances}/{name}/file") for name in json.loads(told(instances))]
+    images_and_reports = [dcmread(BytesIO(content)) for content in files]
+    return [report for report in images_and_reports if report.Modality == "SR"]
 
 
 @pytest.mark.parametrize("protocol", ["web", "network"])
 def test_reports_are_stored_where_they_are_sent_to(protocol, study_images, tmp_path) -> None:
-    """By STOW-RS and by C-STORE, beside the images; sent again, it is there once, and nothing that
-    names a patient stays."""
+    """By STOW-RS and by C-STORE, beside the images, readable; sent again, it is there once, and nothing
+    that names a patient stays."""
     with orthanc_of(tmp_path) as server:
         images = study_images(1)
         server.store(images)
@@ -45,7 +46,8 @@ def test_reports_are_stored_where_they_are_sent_to(protocol, study_images, tmp_p
             answer = CliRunner().invoke(app, [*words, "--out", str(tmp_path / folder)])
             assert answer.exit_code == 0 and "1 report stored by" in answer.output, answer.output
             assert not list((tmp_path / folder).rglob("*.dcm"))
-        assert len(reports_in(server, images[0].StudyInstanceUID)) == 1
+        (stored_report,) = reports_in(server)
+        assert stored_report.StudyInstanceUID == images[0].StudyInstanceUID
 
 
 def stored_in(

@@ -191,6 +191,7 @@ WRONG_SERIES = {
     "page": ((200, "text/html", "<html>please log in</html>"), "archive-answer"),
     "garbage": ((200, MULTIPART, b"--cut\r\n\r\nno image\r\n--cut--"), "archive-answer"),
     "empty": ((200, MULTIPART, b"--cut--"), "archive-incomplete"),
+    "nothing": ((204, "text/plain", ""), "archive-incomplete"),
     "error": ((500, "text/plain", "oops"), "archive-failed"),
     "not-there": ((404, "text/plain", ""), "archive-incomplete"),
 }
@@ -230,7 +231,7 @@ def test_a_series_that_does_not_come_is_told_and_the_rest_is_answered(
     (volume_id,) = archive_run.volume_ids
     assert read_json(tmp_path / "out" / f"{volume_id}.json")["status"] != "refused"
     kinds = [row["kind"] for row in archive_run.found_rows]
-    assert sorted(kinds) == ["unreadable"] * 5 + ["volume"]
+    assert sorted(kinds) == ["unreadable"] * len(WRONG_SERIES) + ["volume"]
     assert sum(row["images"] for row in archive_run.found_rows) == len(good_images)
     told = run_samples(archive_run)
     code_counts = Counter(code_by_series.values())
@@ -244,6 +245,42 @@ def test_a_series_that_does_not_come_is_told_and_the_rest_is_answered(
     for name in ("fovnet_answers", "fovnet_region_answers"):
         counts = {key: count for key, count in told.items() if key[0] == name}
         assert counts and counts == {key: told_again[key] for key in counts}
+
+
+@pytest.mark.parametrize("trouble", ["token", "gone"])
+def test_an_archive_that_turns_us_away_in_the_middle_is_asked_again_by_the_next_run(
+    trouble, faulty, study_images, networks, tmp_path
+) -> None:
+    """A token that has expired, and connections that are closed without an answer: no series is told
+    for the archive's fault."""
+    images_by_series = {f"{ROOT}.{number}.1": study_images(number) for number in (1, 2)}
+    rows = [
+        WorklistRow(
+            short_hash(f"P{number}"), f"{ROOT}.{number}", f"{ROOT}.{number}.1", images=SLICES
+        )
+        for number in (1, 2)
+    ]
+    is_away = True
+
+    def respond(path: str) -> tuple[int, str, str | bytes]:
+        series_uid = path.split("/series/")[1]
+        if is_away and series_uid == rows[1].series_uid:
+            if trouble == "gone":
+                raise ConnectionAbortedError
+            return 401, "text/plain", "token expired"
+        return 200, MULTIPART, message_of(images_by_series[series_uid])
+
+    url = faulty(respond).url
+    with pytest.raises(ArchiveError) as fault:
+        run_of(url, tmp_path, rows, networks)
+    sentences = {
+        "token": "a wrong or expired password or token",
+        "gone": "does not answer, or breaks off",
+    }
+    assert sentences[trouble] in str(fault.value)
+    is_away = False
+    archive_run = run_of(url, tmp_path, rows, networks)
+    assert archive_run.answered_count == 2 and not archive_run.failed
 
 
 def test_half_a_series_leaves_nothing_on_the_disk(faulty, study_images, tmp_path) -> None:
