@@ -62,7 +62,7 @@ class LabelItem:
 
 
 @dataclass
-class Gathering:
+class ItemIndex:
     """Items by volume_id, and which of them has a path."""
 
     item_by_volume_id: dict[str, LabelItem] = field(default_factory=dict)
@@ -100,7 +100,7 @@ def gather_items(
     Raises CollectionError "label-start" for a folder that is neither, as `read_collection` for
     faulty tables, "label-nothing" if there is no volume.
     """
-    gathering = Gathering()
+    gathering = ItemIndex()
     for start_folder in starts:
         if is_our_table(start_folder / SPANS):
             items_of_start: Iterable[LabelItem] = _items_of_answers(start_folder, advance)

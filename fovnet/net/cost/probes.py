@@ -37,7 +37,7 @@ PROBE_LEARNING_RATE = 1e-6  # small, so that nothing diverges
 
 
 @dataclass(frozen=True)
-class Probe(TimedNetwork):
+class ProbedNetwork(TimedNetwork):
     """A timed network with the number of timed steps, and the bytes at the peak on a GPU, else 0."""
 
     steps: int
@@ -120,7 +120,7 @@ class ProbeBench:
             partial(self._seconds_of, validate),
         )
 
-    def time_network(self, net: Architecture, batch: int) -> Probe:
+    def time_network(self, net: Architecture, batch: int) -> ProbedNetwork:
         """The timed steps and validation of the network, each after one that is not timed."""
         if self._data.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats()
@@ -133,7 +133,7 @@ class ProbeBench:
             step_seconds.append(timers.seconds_of_steps(1))
         peak_memory_bytes = training.peak_memory_bytes(self._data.device)
         timers.seconds_of_validation()
-        return Probe(
+        return ProbedNetwork(
             float(np.median(step_seconds)),
             timers.seconds_of_validation() / VALIDATED_SLICES,
             len(step_seconds),

@@ -57,7 +57,7 @@ LEAST_SMOOTHING = 0.02
 distinguish raw from smoothed."""
 
 
-class Columns(NamedTuple):
+class PanelColumns(NamedTuple):
     """The columns of the figure, which are one panel: across in inches from its left, upwards in
     millimetres.
 
@@ -75,7 +75,7 @@ class Columns(NamedTuple):
     bar_count: int
 
     @classmethod
-    def beside(cls, view_width: float, bar_count: int) -> Columns:
+    def beside(cls, view_width: float, bar_count: int) -> PanelColumns:
         """The columns right of a view of this width."""
         curves_left = view_width + GAP_INCHES
         bars_left = curves_left + CURVES_INCHES + GAP_INCHES
@@ -136,7 +136,7 @@ def volume_figure(
         if truth is not None:
             spans_by_bar_title["true"] = truth
         view_size = body.panel_size(PANEL_INCHES)
-        columns = Columns.beside(view_size.width, len(spans_by_bar_title))
+        columns = PanelColumns.beside(view_size.width, len(spans_by_bar_title))
         figure_width = columns.width + MARGINS_INCHES
         message_lines = _wrap_message(doubts_text, figure_width)
         note_lines = _wrap_message(notes, figure_width)
@@ -197,7 +197,9 @@ def _write_heading(
         )
 
 
-def _add_panel(figure: Figure, columns: Columns, panel_height: float, foot_inches: float) -> Axes:
+def _add_panel(
+    figure: Figure, columns: PanelColumns, panel_height: float, foot_inches: float
+) -> Axes:
     """The axes of all columns."""
     figure_width = figure.get_figwidth()
     figure_height = figure.get_figheight()
@@ -229,7 +231,7 @@ def _write_below(
     )
 
 
-def _draw_coronal(axis: Axes, columns: Columns, body: Body, stretch: float) -> None:
+def _draw_coronal(axis: Axes, columns: PanelColumns, body: Body, stretch: float) -> None:
     """The coronal view on a regular grid of heights, by the nearest slice: unevenly spaced slices
     are as tall as their spacing."""
     from matplotlib.patheffects import withStroke
@@ -271,7 +273,7 @@ def _draw_coronal(axis: Axes, columns: Columns, body: Body, stretch: float) -> N
         )
 
 
-def _draw_curves(axis: Axes, columns: Columns, body: Body, raw: NDArray[np.float64]) -> None:
+def _draw_curves(axis: Axes, columns: PanelColumns, body: Body, raw: NDArray[np.float64]) -> None:
     """Probability to the right, height upwards: raw (s, k) thin, smoothed bold, with a dark outline
     for pale colours."""
     from matplotlib.collections import LineCollection
@@ -332,7 +334,7 @@ def _legend_row_count(vocabulary: Vocabulary, figure_inches: float) -> int:
     return math.ceil(len(vocabulary.classes) / column_count)
 
 
-def _draw_borders(axis: Axes, columns: Columns, heights_mm: Sequence[float]) -> None:
+def _draw_borders(axis: Axes, columns: PanelColumns, heights_mm: Sequence[float]) -> None:
     """A dashed line at each height, through the view and the curves."""
     dashes = (0, (4, 3))
     axis.hlines(
@@ -356,7 +358,7 @@ def _draw_borders(axis: Axes, columns: Columns, heights_mm: Sequence[float]) -> 
 
 def _draw_bars(
     axis: Axes,
-    columns: Columns,
+    columns: PanelColumns,
     spans_by_bar_title: Mapping[str, Sequence[StoredSpan]],
     vocabulary: Vocabulary,
     points_per_mm: float,

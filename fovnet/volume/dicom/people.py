@@ -37,7 +37,7 @@ PLACEHOLDER_PATTERN = re.compile(
 capitals."""
 
 
-class Person(NamedTuple):
+class HeaderPerson(NamedTuple):
     """What headers call a person; each attribute is empty where it is missing.
 
     birthday_digest  a digest
@@ -52,7 +52,7 @@ class Person(NamedTuple):
 class PersonImages(NamedTuple):
     """The images of one person."""
 
-    person: Person
+    person: HeaderPerson
     images: list[Frame]
 
 
@@ -101,9 +101,9 @@ def differing_attributes(frames: Sequence[Frame]) -> list[str]:
         :MAX_PEOPLE_COMPARED
     ]
     people_by_attribute = {
-        "PatientID": [Person(patient_id=person.patient_id) for person in people],
-        "birth date": [Person(birthday_digest=person.birthday_digest) for person in people],
-        "name": [Person(name_digests=person.name_digests) for person in people],
+        "PatientID": [HeaderPerson(patient_id=person.patient_id) for person in people],
+        "birth date": [HeaderPerson(birthday_digest=person.birthday_digest) for person in people],
+        "name": [HeaderPerson(name_digests=person.name_digests) for person in people],
     }
     return [
         attribute
@@ -135,7 +135,7 @@ def split_by_patient(frames: Sequence[Frame]) -> list[PersonImages]:
     return shares
 
 
-def is_identified(person: Person) -> bool:
+def is_identified(person: HeaderPerson) -> bool:
     """Whether a PatientID or a name is given; a birthday alone does not identify a person."""
     return bool(person.patient_id or person.name_digests)
 
@@ -171,29 +171,29 @@ def group_by_person(frames: Sequence[Frame]) -> list[PersonImages]:
     return people + ambiguous_people
 
 
-def _most_known_first(person: Person) -> tuple[int, int, str, str, list[str]]:
+def _most_known_first(person: HeaderPerson) -> tuple[int, int, str, str, list[str]]:
     """A key that sorts people by how many attributes and words of the name are known."""
     attribute_count = sum(map(bool, person))
     words = sorted(person.name_digests)
     return -attribute_count, -len(words), person.patient_id, person.birthday_digest, words
 
 
-def _agrees_with_strangers(spelling: Person, spellings: Iterable[Person]) -> bool:
+def _agrees_with_strangers(spelling: HeaderPerson, spellings: Iterable[HeaderPerson]) -> bool:
     """Whether two that do not agree with each other both agree with this one."""
     agreeing_spellings = [other for other in spellings if _agrees_with(spelling, other)]
     return not all(_agrees_with(*pair) for pair in combinations(agreeing_spellings, 2))
 
 
-def _join_spellings(person: Person, other_spelling: Person) -> Person:
+def _join_spellings(person: HeaderPerson, other_spelling: HeaderPerson) -> HeaderPerson:
     """The person with what another spelling adds."""
-    return Person(
+    return HeaderPerson(
         person.patient_id or other_spelling.patient_id,
         person.birthday_digest or other_spelling.birthday_digest,
         max(person.name_digests, other_spelling.name_digests, key=len),
     )
 
 
-def digest_person(person: Person, frames: Sequence[Frame]) -> str:
+def digest_person(person: HeaderPerson, frames: Sequence[Frame]) -> str:
     """A digest for a person that does not depend on file paths: of the UID, number and position of
     their first image, and of the patient attributes only if that has no UID."""
     first_frame = min(
@@ -227,11 +227,11 @@ def _short_digest(word: str) -> str:
     return hashlib.sha256(word.encode(errors="replace")).hexdigest()[:12]
 
 
-def _person_of_facts(facts: ObjectFacts) -> Person:
-    return Person(facts.patient_id, facts.birthday_digest, facts.name_digests)
+def _person_of_facts(facts: ObjectFacts) -> HeaderPerson:
+    return HeaderPerson(facts.patient_id, facts.birthday_digest, facts.name_digests)
 
 
-def _agrees_with(person: Person, other_person: Person) -> bool:
+def _agrees_with(person: HeaderPerson, other_person: HeaderPerson) -> bool:
     """Whether all attributes given in both agree."""
     patient_id = normalise_patient_id(person.patient_id)
     other_id = normalise_patient_id(other_person.patient_id)
