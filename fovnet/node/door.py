@@ -315,6 +315,8 @@ class Door:
         outcome = "refused"
         if status_code == STATUS_SUCCESS:
             outcome = "done"
+        elif status_code == STATUS_ELEMENTS_DISCARDED:
+            outcome = "not kept"
         self._note_service(event.assoc, "C-STORE", outcome)
         return status_code
 
