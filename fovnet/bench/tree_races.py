@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.bench.peers import pronoun_for, refuse_missing
-from fovnet.bench.races import contestant_label, refuse_unknown_methods
+from fovnet.bench.races import refuse_unknown_methods
 from fovnet.bench.together import Progress, run_alone, run_each
 from fovnet.bench.tree_peers import ALONE, TREE_PEERS, Train
 from fovnet.bench.tree_problem import Answer, TreeProblem
@@ -323,11 +323,6 @@ def _lines_of_contest(
 def counts_within(problem: TreeProblem, trials: int) -> list[int]:
     """The numbers of trainings after which runs of so many are compared."""
     return [*(count for count in problem.counts if count < trials), trials]
-
-
-def contestant_name(line: Mapping[str, Any]) -> str:
-    """The contestant of a line, with its setting."""
-    return contestant_label(line["method"], line["setting"])
 
 
 def _standard_error(numbers: Floats) -> float:

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from fovnet.bench.races import contestant_label
 from fovnet.bench.tree_peers import TREE_PEERS
 from fovnet.bench.tree_problems import PROBLEMS, make_problem, refuse_unknown_problem
 from fovnet.bench.tree_races import (
     COLUMNS,
     TreeEntry,
     compare_tree_contests,
-    contestant_name,
     counts_within,
     make_tree_entries,
     race_on_tree,
@@ -119,7 +119,7 @@ def _standings_table(lines: Sequence[dict[str, Any]], counts: Sequence[int]) -> 
         if has_test:
             test_cells = number_cells(".1%", last_line["test_accuracy"])
         table.add_row(
-            contestant_name(last_line),
+            contestant_label(last_line["method"], last_line["setting"]),
             *(f"{line['mean']:.3f}±{line['se']:.3f}" for line in contestant_lines[-MOST_COUNTS:]),
             f"{last_line['worst']:.3f}",
             f"{last_line['cpu_seconds']:.1f}",

@@ -24,7 +24,7 @@ from fovnet.search.look.tree_view import TreeChoice, TreeView
 from fovnet.search.look.view import DEFAULT_CANDIDATES
 from fovnet.search.tree.moves import draw_prior
 from fovnet.search.tree.streams import generator
-from fovnet.search.tree.tree import ROOT, Tree, Variable
+from fovnet.search.tree.tree import Tree, Variable
 from fovnet.search.tree.variables import Range
 
 Floats = NDArray[np.float64]
@@ -74,12 +74,11 @@ class GuidedDrawing:
     def draw_point(self, rng: np.random.Generator, value_count: int) -> Floats:
         """(d,) a canonical point, free or not, from the best of `value_count` values of each variable
         that those before it make active."""
-        point = np.full(len(self.tree), np.nan)
+        numbers = [np.nan] * len(self.tree)
         for number, variable in enumerate(self.tree.variables):
-            is_root = variable.header == ROOT
-            if is_root or variable.least <= point[variable.header] <= variable.most:
-                point[number] = self._draw_number(number, rng, value_count)
-        return point
+            if variable.is_active(numbers):
+                numbers[number] = self._draw_number(number, rng, value_count)
+        return np.array(numbers)
 
     def _draw_number(self, number: int, rng: np.random.Generator, value_count: int) -> float:
         """The best number of a variable among some that are drawn."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.maths.scales import Scales
-from fovnet.search.tree.tree import Tree, Variable
+from fovnet.search.tree.tree import Tree
 from fovnet.search.tree.variables import Levels
 
 Floats = NDArray[np.float64]
@@ -55,13 +55,6 @@ def _category_columns(category: Levels, numbers: Floats) -> Floats:
     return np.where(is_inactive[:, None], midway, level_columns[indices])
 
 
-def _column_count(variable: Variable) -> int:
-    """How many columns a variable has that is not fixed."""
-    if isinstance(variable.values, Levels) and variable.values.is_category:
-        return int(variable.values.axis.columns.shape[1])
-    return 1
-
-
 def families_of(tree: Tree) -> tuple[str, ...]:
     """The families that have columns, in the order of their lengthscales."""
     return tuple(
@@ -81,7 +74,9 @@ def tree_scales(tree: Tree) -> Scales:
         if variable.values.is_fixed:
             continue
         family = families.index(variable.family)
-        column_count = _column_count(variable)
+        column_count = 1
+        if isinstance(variable.values, Levels) and variable.values.is_category:
+            column_count = variable.values.axis.columns.shape[1]
         family_of_columns += [family] * column_count
     count = len(families)
     median = MEDIAN_LENGTHSCALE * np.sqrt(min(count, MOST_COUNTED_FAMILIES))

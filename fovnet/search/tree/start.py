@@ -146,20 +146,21 @@ def change_point(
 
     `setting` names them in errors.  Raises SearchError as `tree_with_start`.
     """
-    point = np.full(len(tree), np.nan)
+    point = [np.nan] * len(tree)
     point_before = tree.point(configuration)
     unused = dict(changes)
     for number, variable in enumerate(tree.variables):
-        if not variable.is_active(point.tolist()):
+        if not variable.is_active(point):
             continue
-        point[number] = tree.starts[number]
+        point[number] = float(tree.starts[number])
         if not np.isnan(point_before[number]):
-            point[number] = point_before[number]
+            point[number] = float(point_before[number])
         if variable.key in unused:
             point[number] = _read_value(variable, unused.pop(variable.key), setting)
+    changed_configuration = tree.configuration(np.array(point))
     for key, value in unused.items():
-        raise _unused_change(tree, key, value, tree.configuration(point), setting)
-    return tree.configuration(point)
+        raise _unused_change(tree, key, value, changed_configuration, setting)
+    return changed_configuration
 
 
 def _unused_change(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from fovnet.errors import SearchError
+from fovnet.net.cost.layered import predict_point_cost
 from fovnet.net.family.dropout import keep_units
 from fovnet.net.family.layered import (
     ACTIVATIONS,
@@ -71,15 +72,15 @@ INPUTS_OF_CHANNELS = {1: ("slice",), 3: ("slice", "neighbours")}
 
 
 @pytest.mark.parametrize(
-    ("configuration", "variables", "picture", "last_side", "weights"),
-    [known[:-1] for known in KNOWN],
+    ("configuration", "variables", "picture", "last_side", "weights", "millions"), KNOWN
 )
-def test_known_networks_have_their_variables_and_weights(
+def test_known_networks_have_their_variables_weights_and_multiply_adds(
     configuration: dict[str, Any],
     variables: int,
     picture: tuple[int, int, int],
     last_side: int,
     weights: int,
+    millions: float,
 ) -> None:
     """HyperNOMAD's starts of 17, 22 and 75 = 5 n1 + n2 + 10 variables, and LeNet-5's 61,706 weights
     (LeCun et al., 1998, with dense layers of full connection)."""
@@ -90,6 +91,12 @@ def test_known_networks_have_their_variables_and_weights(
     )
     assert net.sides[-1].pooled == last_side
     assert net.weight_count == weights + 4 * channels
+    cost = predict_point_cost(configuration, classes, side, net.inputs)
+    multiply_adds_of_ones = (
+        net.sides[0].output ** 2 * net.conv[0].kernel ** 2 * net.conv[0].channels
+    )
+    multiply_adds = float(cost.forward_flop) / 2 - multiply_adds_of_ones
+    assert multiply_adds == pytest.approx(1e6 * millions, rel=0.013)
     optimiser_of_configuration(configuration)
 
 
