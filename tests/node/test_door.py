@@ -33,7 +33,9 @@ from fovnet.node.peers import LOCAL_CALLER
 from fovnet.node.places import lock_places
 from fovnet.node.settings import DoorLimits
 from fovnet.node.tls import client_context, server_context
+from fovnet.records import read_tsv
 from fovnet.volume.dicom.decoding import list_decodable_syntaxes
+from fovnet.watch.audit import Audit
 from fovnet.watch.figures import Figures
 from tests.node.parties import own_report, statuses
 from tests.programs import program
@@ -81,7 +83,10 @@ def opened(tmp_path) -> Iterator[Callable[..., Opened]]:
                 lines.append(sentence)
 
             figures, bounds = Figures(), DoorLimits(**{"reserve_bytes": 0, **limits})
-            doors.append(Door(Inbox(places, 60.0, 60.0), figures, bounds, (LOCAL_CALLER,), log))
+            audit = Audit(tmp_path / "audit.tsv")
+            doors.append(
+                Door(Inbox(places, 60.0, 60.0), figures, bounds, (LOCAL_CALLER,), log, audit=audit)
+            )
             doors[-1].open("FOVNET", "127.0.0.1", 0, tls)
             return Opened(doors[-1], lines)
 
@@ -243,7 +248,10 @@ def test_each_cause_is_told_once_of_each_caller_and_counted(opened, series, writ
     )
 
 
-def test_our_own_report_passes_and_is_not_kept_and_anothers_is_refused(opened, series) -> None:
+def test_our_own_report_passes_and_is_not_kept_and_anothers_is_refused(
+    opened, series, tmp_path
+) -> None:
+    """The audit has a row for each outcome, when the association has ended."""
     here, (image,) = opened(), series(1, 1)
     ours, others = own_report(image), own_report(image)
     others.Manufacturer = "Other"
@@ -257,6 +265,18 @@ def test_our_own_report_passes_and_is_not_kept_and_anothers_is_refused(opened, s
     assert here.counts["instances"] == 1
     (line,) = here.lines
     assert "a report that is not fovnet's" in line
+    until(
+        lambda: here.door.association_count == 0 and "done" in (tmp_path / "audit.tsv").read_text()
+    )
+    rows = read_tsv(tmp_path / "audit.tsv")
+    assert {row["who"] for row in rows} == {"'ARCHIVE' at 127.0.0.1"}
+    assert [(row["service"], row["outcome"], row["objects"]) for row in rows] == [
+        ("C-STORE", "begun", "1"),
+        ("association", "refused: mismatched", "1"),
+        ("C-STORE", "not kept", "1"),
+        ("C-STORE", "refused", "1"),
+        ("C-STORE", "done", "1"),
+    ]
 
 
 OFFERS = {
