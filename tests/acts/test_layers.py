@@ -92,9 +92,9 @@ def run_verb(*arguments: object) -> str:
 
 @pytest.fixture(scope="module")
 def run_config(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A configuration with four trainings of an epoch over eight simulated people, sliced."""
+    """A configuration with four trainings of an epoch over ten simulated people, sliced."""
     folder = tmp_path_factory.mktemp("layers")
-    run_verb("phantom", folder / "sim", "--subjects", 8, "--volumes", 1, "--without", "everything")
+    run_verb("phantom", folder / "sim", "--subjects", 10, "--volumes", 1, "--without", "everything")
     raw: dict[str, Any] = yaml.safe_load(LAYERS.read_text(encoding="utf-8"))
     del raw["phantom"]
     raw |= {"results": str(folder / "results"), "collections": {"sim": str(folder / "sim")}}
