@@ -7,5 +7,6 @@ cores       how many may compute side by side
 parallel    jobs in several processes, their results in order
 locks       between processes, on a file
 ports       why one cannot be listened at, and what to try
+supervisor  signs of life for systemd
 pace        the rate of a long task, and its remaining time
 """

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from fovnet.errors import ConfigError
 from fovnet.machine.ports import refusal_of_port
+from fovnet.machine.supervisor import tell_supervisor, watchdog_pause_s
 from fovnet.node.answering import Answering
 from fovnet.node.courier import Courier, give_up_old_reports
 from fovnet.node.door import Door
@@ -147,7 +148,12 @@ class Node:
         ]
         for thread in threads:
             thread.start()
-        self.stopped.wait()
+        tell_supervisor("READY=1")
+        while not self.stopped.wait(watchdog_pause_s()):
+            # a step that has ended for good is a node that answers nothing: it is to be started again
+            if all(thread.is_alive() for thread in threads):
+                tell_supervisor("WATCHDOG=1")
+        tell_supervisor("STOPPING=1")
         self.log("stopping", "stopping")
         self._door.close()
         deadline_s = time.monotonic() + GRACE_AFTER_STOP_S
