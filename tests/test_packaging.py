@@ -1,0 +1,73 @@
+"""What is installed in the container is what the node, the archive and the prediction import, and nothing else."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import nibabel
+import numpy as np
+import pytest
+import yaml
+
+from fovnet.config.files import parse_as
+from fovnet.config.node import NodeOptions
+
+ROOT = Path(__file__).parents[1]
+PACKAGING = ROOT / "packaging"
+LEFT_OUT = {"torch", "monai", "scikit-learn", "snakemake", "onnx"}
+IMPORTS = """
+import importlib, json, pkgutil, sys
+from importlib.metadata import packages_distributions
+import gdcm, highdicom, isal, jinja2, matplotlib, onnxruntime, PIL, threadpoolctl  # within functions
+import fovnet.archive, fovnet.node, fovnet.watch
+from fovnet.cli import archive, node, predicting
+rooms = fovnet.archive, fovnet.node, fovnet.watch
+for module in [found.name for room in rooms for found in pkgutil.walk_packages(room.__path__, f"{room.__name__}.")]:
+    importlib.import_module(module)
+fovnet.load(device="cpu").predict(sys.argv[1])
+tops = {name.partition(".")[0] for name in sys.modules}
+names_by_top = packages_distributions()
+print(json.dumps(sorted({name for top in tops for name in names_by_top.get(top, ())})))
+"""
+
+
+def requirement_name(line: str) -> str:
+    return re.match(r"[\w.-]+", line)[0].lower().replace("_", "-")
+
+
+def test_the_list_is_that_of_the_package_without_what_only_trains() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    wanted = {*project["dependencies"], *extras["node"], *extras["archive"]}
+    lines = (PACKAGING / "requirements.txt").read_text().splitlines()
+    listed = {line for line in lines if not line.startswith("#")}
+    assert listed == {line for line in wanted if requirement_name(line) not in LEFT_OUT}
+
+
+@pytest.mark.slow
+def test_node_archive_and_prediction_import_what_is_listed_and_nothing_that_only_trains(
+    tmp_path,
+) -> None:
+    voxels = np.random.default_rng(1).integers(0, 900, (40, 40, 12), dtype=np.int16)
+    nibabel.save(nibabel.Nifti1Image(voxels, np.diag([4, 4, 6, 1])), tmp_path / "body.nii.gz")
+    words = [sys.executable, "-c", IMPORTS, str(tmp_path / "body.nii.gz")]
+    done = subprocess.run(words, cwd=tmp_path, check=True, capture_output=True, text=True)
+    imported = {requirement_name(name) for name in yaml.safe_load(done.stdout.splitlines()[-1])}
+    lines = (PACKAGING / "requirements.txt").read_text().splitlines()
+    listed = {requirement_name(line) for line in lines if not line.startswith("#")}
+    assert listed <= imported and not LEFT_OUT & imported
+
+
+def test_the_settings_of_the_composed_node_are_valid_and_name_its_neighbour() -> None:
+    settings = yaml.safe_load((PACKAGING / "node.yaml").read_text())
+    options = parse_as(NodeOptions, settings, "packaging/node.yaml")
+    services = yaml.safe_load((PACKAGING / "compose.yaml").read_text())["services"]
+    orthanc = services["orthanc"]["networks"]["imaging"]["ipv4_address"]
+    assert options.to == f"ORTHANC@{orthanc}:4242"
+    modalities = services["orthanc"]["environment"]["ORTHANC__DICOM_MODALITIES"]
+    fovnet = services["fovnet"]["networks"]["imaging"]["ipv4_address"]
+    assert yaml.safe_load(modalities) == {"fovnet": [options.aet, fovnet, options.port]}
