@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.acts.adaptation import Adaptation
+from fovnet.acts.adaptation import Adaptation, ScoredVolumes
+from fovnet.acts.people import SimulatedPeople, read_people, write_people
 from fovnet.acts.prepare import cut_slices, simulate_people
 from fovnet.acts.run import ProgressBar, Run, silent_progress
 from fovnet.acts.warm_start import warm_start_ensemble
@@ -39,8 +39,7 @@ from fovnet.decision.fitting.blending import (
 from fovnet.decision.fitting.thresholds import LabelledVolume
 from fovnet.decision.folder import ModelFolder, save_rule, seal
 from fovnet.decision.judge import Judge
-from fovnet.decision.scored_slices import ScoredSlices
-from fovnet.errors import CollectionError, ConfigError
+from fovnet.errors import CollectionError, ConfigError, ModelError
 from fovnet.evaluate.gains import (
     GAIN_COLUMNS,
     SLICES_WRONG,
@@ -49,6 +48,7 @@ from fovnet.evaluate.gains import (
     gain_rows,
     measure_gains,
 )
+from fovnet.evaluate.guards import SIMULATED_COLLECTION
 from fovnet.evaluate.tallies import Tally
 from fovnet.maths.softmax_regression import Layer
 from fovnet.own_files import refuse_foreign
@@ -107,7 +107,9 @@ class AdaptationOutcome:
     certainty_in_words  which of these gains and losses are certain, in a sentence
     gains_table         the path of the table of gains
     ensemble_folder     the ensemble put in its place
-    missing_file_notes  a sentence for each collection of which files are missing
+    learned_people      simulated people learned from beside them; `checked_people` those who were not
+    notes               a sentence for each collection of which files are missing, and on people of
+                        the model who could not be used
     """
 
     new_weight_share: float
@@ -119,7 +121,9 @@ class AdaptationOutcome:
     certainty_in_words: str
     gains_table: Path
     ensemble_folder: Path
-    missing_file_notes: Sequence[str] = ()
+    learned_people: int
+    checked_people: int
+    notes: Sequence[str] = ()
 
 
 def adapt_ensemble(
@@ -132,14 +136,71 @@ def adapt_ensemble(
     Raises ConfigError "adapt-begin", "adapt-other-regions" and "results-held", CollectionError
     "adapt-few", and as the act that prepares slices.
     """
-    missing_file_notes = _refuse_unfit(run)  # before the lock, which is a file
+    notes = _refuse_unfit(run)  # before the lock, which is a file
     with run.results.take_lock() if hold else nullcontext():
-        if run.results.is_to_simulate(run.settings.phantom.subjects):
+        people = None
+        try:
+            people = _people_of_model(run)
+        except ModelError as fault:
+            notes = [*notes, fault.sentence]
+        if people is not None:
+            run = _without_simulating(run)
+        elif run.results.is_to_simulate(run.settings.phantom.subjects):
             simulate_people(run, workers, progress)
         cut_slices(run, workers=workers, progress=progress)
-        adaptation = Adaptation(run, progress)
+        adaptation = Adaptation(run, people, progress)
         refuse_few(len(adaptation.regions_by_user), "could be read")
-        return replace(_Folds(adaptation).conclude(), missing_file_notes=missing_file_notes)
+        return replace(_Folds(adaptation).conclude(), notes=notes)
+
+
+def _people_of_model(run: Run) -> SimulatedPeople | None:
+    """The simulated people that come with the model; None if it has none, others are configured, or
+    the results have people already.  Raises ModelError as `read_people`."""
+    phantom = run.settings.phantom
+    are_other_people_configured = phantom.model_dump() != PHANTOM_SETTINGS
+    if are_other_people_configured or not run.results.is_to_simulate(phantom.subjects):
+        return None
+    warm_start = warm_start_ensemble(run.settings)
+    assert warm_start is not None, "refused before: `training.begin` is set"
+    ensemble_folder, _ = warm_start
+    return read_people(ModelFolder(ensemble_folder))
+
+
+def _without_simulating(run: Run) -> Run:
+    """The run with nobody simulated."""
+    phantom = run.settings.phantom.model_copy(update={"subjects": 0})
+    return Run(run.config, run.settings.model_copy(update={"phantom": phantom}))
+
+
+def write_people_of_model(
+    simulated: Path,
+    out: Path,
+    ensemble: Path,
+    *,
+    megabytes: float,
+    seed: int,
+    workers: int = 1,
+    progress: ProgressBar = silent_progress,
+) -> tuple[Path, SimulatedPeople]:
+    """`people.npz` in a model folder, of a collection of simulated people, and these people;
+    `adapt_ensemble` then simulates nobody.
+
+    out  a results folder of its own: its slices and inputs are used again after a kill
+    Raises ModelError as `write_people`, and as the act that prepares slices.
+    """
+    settings = settings_of_adaptation(simulated, out, ensemble, seed)
+    run = Run(
+        simulated,
+        settings.model_copy(
+            update={
+                "collections": {SIMULATED_COLLECTION: str(simulated)},
+                "phantom": settings.phantom.model_copy(update={"subjects": 0}),
+            }
+        ),
+    )
+    with run.results.take_lock():
+        cut_slices(run, workers=workers, progress=progress)
+        return write_people(run, ModelFolder(ensemble), megabytes * 1e6, progress)
 
 
 def settings_of_adaptation(labels: Path, out: Path, ensemble: Path, seed: int) -> Settings:
@@ -239,7 +300,7 @@ class _Candidate:
     """
 
     folder: Path
-    simulated_scores: ScoredSlices
+    simulated_scores: ScoredVolumes
     judge: Judge
     settling_facts: Mapping[str, Any]
 
@@ -252,30 +313,33 @@ class _Folds:
         self.seed = adaptation.run.settings.seed
         self.folds = make_folds(adaptation.regions_by_user, self.seed, MOST_FOLDS)
         self.subjects = sorted(adaptation.regions_by_user)
-        self.scores_by_fold_and_share = [
-            self._score_fold(fold_index) for fold_index in range(len(self.folds))
-        ]
+        self.scores_by_fold_and_share = self._score_folds()
         self.loss_by_share_and_subject = self._measure_left_out_losses()
 
-    def _score_fold(self, fold_index: int) -> list[ScoredSlices]:
+    def _score_folds(self) -> list[list[ScoredVolumes]]:
+        """What `_score_fold` gives for every fold."""
+        _ = self.adaptation.inputs_by_index  # whose progress has a line of its own
+        scores = []
+        with self.adaptation.progress("your subjects, left out in turn") as advance:
+            for fold_index in range(len(self.folds)):
+                scores.append(self._score_fold(fold_index))
+                advance(fold_index + 1, len(self.folds))
+        return scores
+
+    def _score_fold(self, fold_index: int) -> list[ScoredVolumes]:
         """What the networks fitted without a fold say of its subjects, by share; the first are
         those before."""
         adaptation = self.adaptation
         left_out_subjects = self.folds[fold_index]
-        progress_title = f"fold {fold_index + 1} of {len(self.folds)}"
         learned_subjects = adaptation.regions_by_user.keys() - left_out_subjects
         layers = adaptation.fit_last_layers(learned_subjects)
-        scored_by_share = [adaptation.user_scores_before]
-        for share in CANDIDATE_SHARES[1:]:
-            with TemporaryDirectory() as temporary_folder:
-                model = adaptation.blend_ensemble(
-                    layers, share, Path(temporary_folder), learned_subjects
-                )
-                scored = adaptation.score_subjects(
-                    model, left_out_subjects, f"{progress_title}, share {share:g}"
-                )
-                scored_by_share.append(scored)
-        return scored_by_share
+        return [
+            adaptation.user_scores_before,
+            *(
+                adaptation.score_subjects(adaptation.blend_layers(layers, share), left_out_subjects)
+                for share in CANDIDATE_SHARES[1:]
+            ),
+        ]
 
     def _measure_left_out_losses(self) -> NDArray[np.float64]:
         """(m, j) the loss of every share on every subject, each left out of the fit."""
@@ -296,7 +360,7 @@ class _Folds:
                     )
         return loss_by_share_and_subject
 
-    def _scores_of_fold(self, fold_index: int, largest_share_index: int) -> ScoredSlices:
+    def _scores_of_fold(self, fold_index: int, largest_share_index: int) -> ScoredVolumes:
         """What networks say of a fold that did not see it; their share, at most the one of this
         index, is chosen on the subjects of the other folds."""
         is_in_fold = np.array([subject in self.folds[fold_index] for subject in self.subjects])
@@ -390,11 +454,13 @@ class _Folds:
         adaptation = self.adaptation
         share = CANDIDATE_SHARES[share_index]
         candidate_folder = adaptation.run.results.folder / "candidate"
-        model = adaptation.blend_ensemble(
-            self._layers_of_all, share, candidate_folder, adaptation.regions_by_user.keys()
+        layers = adaptation.write_networks(
+            adaptation.blend_layers(self._layers_of_all, share),
+            candidate_folder,
+            adaptation.regions_by_user.keys(),
         )
         check_subjects = adaptation.check_people
-        scored = adaptation.score_subjects(model, check_subjects, f"all subjects, share {share:g}")
+        scored = adaptation.score_subjects(layers, check_subjects)
         # neither depends on last layers
         for file_name in (novelty.NOVELTY_FILE_NAME, orientation.ORIENTATION_FILE_NAME):
             path = adaptation.model_folder.path / file_name
@@ -492,6 +558,8 @@ class _Folds:
             certainty_in_words=certain_changes_in_words(gains_by_people),
             gains_table=gains_table,
             ensemble_folder=results.ensemble,
+            learned_people=len(adaptation.replayed_people),
+            checked_people=len(adaptation.check_people),
         )
 
     def _write_gains(
@@ -512,6 +580,11 @@ class _Folds:
             "share": share,
             "kept_because": reason,
             "subjects": len(self.subjects),
+            "simulated": {
+                "learned_from": len(self.adaptation.replayed_people),
+                "answered": len(self.adaptation.check_people),
+                "came_with_model": self.adaptation.people is not None,
+            },
             "certainty": certain_changes_in_words(gains_by_people),
             "losses": dict(zip(map(str, CANDIDATE_SHARES), mean_losses, strict=True)),
             "folds": [len(fold) for fold in self.folds],

@@ -22,8 +22,7 @@ forgetting*, eq. 2): twenty abdomens say nothing about knees.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -34,34 +33,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from fovnet.acts.people import MeasuredInputs, SimulatedPeople
 from fovnet.acts.run import ProgressBar, Run
 from fovnet.acts.warm_start import warm_start_ensemble
 from fovnet.decision.answer import answer_facts
 from fovnet.decision.assembly import write_ensemble
-from fovnet.decision.ensemble import Ensemble, load_ensemble
 from fovnet.decision.fitting.thresholds import LabelledVolume
 from fovnet.decision.folder import ModelFolder
-from fovnet.decision.judge import Judge
-from fovnet.decision.rule import Rule
+from fovnet.decision.judge import Judge, MemberOutputs
+from fovnet.decision.layer_inputs import LayerInputs
 from fovnet.decision.scored_slices import (
-    ScoredSlices,
     answer_split,
     labelled_volumes,
+    readable_volumes,
     true_labels_of_volume,
 )
-from fovnet.decision.scores import score_turned_and_brightened
 from fovnet.evaluate.guards import SIMULATED_COLLECTION, training_marks
 from fovnet.evaluate.reading import case_of_record
 from fovnet.evaluate.tallies import Tally, count_case
 from fovnet.maths.softmax_regression import Layer, refit, scores
-from fovnet.net.device import choose_device
-from fovnet.net.inference.last_layer import (
-    compute_hidden_features,
-    read_last_layer,
-    write_with_last_layer,
-)
-from fovnet.net.jobs.training_data import training_fingerprint
-from fovnet.records import digest, read_npz, write_npz
+from fovnet.net.inference.last_layer import read_last_layer, write_with_last_layer
 from fovnet.volume.collection.pack import Pack, VolumeRecord
 
 USER_SHARE_OF_WEIGHT = 0.3
@@ -75,17 +66,34 @@ MOST_PROBABILITY_KEPT = 0.1
 networks were wrong, as the slice shows another region, and that is what is to be learned."""
 
 
+@dataclass(frozen=True)
+class ScoredVolumes:
+    """What networks say of volumes, by their index in a pack."""
+
+    outputs_by_index: Mapping[int, MemberOutputs]
+
+    def outputs_of_volume(self, pack: Pack, index: int) -> MemberOutputs:
+        """As of `ScoredSlices`."""
+        return self.outputs_by_index[index]
+
+
 @dataclass(frozen=True, eq=False)
 class Adaptation:
-    """What is worked out once for all folds of a run whose slices are cut."""
+    """What is worked out once for all folds of a run whose slices are cut.
+
+    people  simulated people that came with the model; None: those of the run
+    """
 
     run: Run
+    people: SimulatedPeople | None
     progress: ProgressBar
 
     @cached_property
     def pack(self) -> Pack:
-        """All slices."""
-        return self.run.pack
+        """All slices; those of people that came with the model have no pixels."""
+        if self.people is None:
+            return self.run.pack
+        return self.people.append_to(self.run.pack)
 
     @cached_property
     def _warm_start(self) -> tuple[Path, dict[str, Any]]:
@@ -172,6 +180,28 @@ class Adaptation:
         return [read_last_layer(path) for path in self.weight_files]
 
     @cached_property
+    def inputs_by_index(self) -> dict[int, LayerInputs]:
+        """What the last layers are given for every labelled volume, by its index in `pack`."""
+        run_pack = self.run.pack
+        measured = MeasuredInputs(
+            self.run.results.folder / "answers",
+            self.model_folder,
+            self.run.settings.training.device,
+        )
+        inputs_by_index: dict[int, LayerInputs] = {}
+        with self.progress("what the last layers are given") as advance:
+            for index, record in enumerate(run_pack.records):
+                if _is_labelled_and_read(record):
+                    is_answered = record.subject not in self.replayed_people
+                    inputs_by_index[index] = measured.of_volume(
+                        run_pack, index, is_answered=is_answered
+                    )
+                advance(index + 1, len(run_pack.records))
+        if self.people is not None:
+            inputs_by_index |= dict(enumerate(self.people.inputs, start=len(run_pack.records)))
+        return inputs_by_index
+
+    @cached_property
     def learnable_rows(self) -> NDArray[np.int64]:
         """(n,) the slices that can be learned from, users' and simulated."""
         return self.pack_with_splits(
@@ -179,24 +209,21 @@ class Adaptation:
         ).rows_in_split("train")
 
     @cached_property
-    def hidden_features(self) -> list[NDArray[np.float32]]:
+    def hidden_features(self) -> list[NDArray[np.float64]]:
         """(n, f) of each network: what its last layer is given for `learnable_rows`."""
-        pack = self.pack
-        device = choose_device(self.run.settings.training.device)
-        with self.progress("what the last layers are given") as advance:
-            return compute_hidden_features(
-                self.weight_files, pack.pixels, self.learnable_rows, pack.placing, device, advance
-            )
+        learnable_volumes = np.unique(self.pack.volume_of_slice[self.learnable_rows]).tolist()
+        features = np.concatenate(
+            [self.inputs_by_index[index].upright for index in learnable_volumes]
+        )
+        widths = [weight.shape[1] for weight, _ in self.last_layers]
+        return np.split(features.astype(np.float64), np.cumsum(widths)[:-1], axis=1)
 
     @cached_property
     def probabilities_before(self) -> NDArray[np.float64]:
         """(p, n, k) what each network says of `learnable_rows` before."""
         features_and_layers = zip(self.hidden_features, self.last_layers, strict=True)
         return np.stack(
-            [
-                softmax(scores(features.astype(float), layer), axis=1)
-                for features, layer in features_and_layers
-            ]
+            [softmax(scores(features, layer), axis=1) for features, layer in features_and_layers]
         )
 
     def fit_last_layers(self, users: Collection[str]) -> list[Layer]:
@@ -226,7 +253,7 @@ class Adaptation:
         )
         return [
             refit(
-                features[learned_rows].astype(float),
+                features[learned_rows],
                 np.concatenate([user_targets, probabilities[replay_rows]]),
                 row_weights,
                 layer,
@@ -238,76 +265,64 @@ class Adaptation:
         ]
 
     @cached_property
-    def model_before(self) -> Ensemble:
-        """The ensemble that is adapted."""
-        return load_ensemble(self.model_folder.path, self.run.settings.training.device)
+    def user_scores_before(self) -> ScoredVolumes:
+        """What the networks that are adapted say of the users' volumes."""
+        return self.score_subjects(self.last_layers, self.regions_by_user)
 
     @cached_property
-    def user_scores_before(self) -> ScoredSlices:
-        """What its networks say of the users' slices."""
-        return self.score_subjects(
-            self.model_before, self.regions_by_user, "networks as they were, your subjects"
-        )
-
-    @cached_property
-    def check_scores_before(self) -> ScoredSlices:
+    def check_scores_before(self) -> ScoredVolumes:
         """The same of the simulated people who are not learned from."""
-        return self.score_subjects(
-            self.model_before, self.check_people, "networks as they were, simulated people"
-        )
+        return self.score_subjects(self.last_layers, self.check_people)
 
-    @property
+    @cached_property
     def judge_before(self) -> Judge:
         """What makes answers of outputs, by the rule of the ensemble that is adapted; its novelty
         reference is that of the new one too, as features are taken before last layers."""
         return self.model_folder.judge(vocabulary=self.run.vocabulary)
 
-    def score_subjects(
-        self, model: Ensemble, subjects: Collection[str], title: str
-    ) -> ScoredSlices:
-        """What a model's networks say of the slices of these subjects, of their volumes turned
-        over, and of dark slices brightened; kept in a file, so that it is computed once."""
-        subject_pack = self.pack_with_splits(test=subjects)
-        outputs_hash = digest(
-            [model.identity, training_fingerprint(self.pack_with_splits(train=subjects))]
+    def score_subjects(self, layers: Sequence[Layer], subjects: Collection[str]) -> ScoredVolumes:
+        """What the networks with these last layers say of the volumes of these subjects, of their
+        volumes turned over, and of dark slices brightened."""
+        pack = self.pack_with_splits(test=subjects)
+        return ScoredVolumes(
+            {
+                index: self.inputs_by_index[index].compute_outputs(
+                    layers, self.judge_before, pack.stack_of_volume(index).edges_mm
+                )
+                for index in readable_volumes(pack, "test")
+            }
         )
-        outputs_file = self.run.results.folder / "answers" / f"{outputs_hash[:16]}.npz"
-        with suppress(OSError, ValueError):
-            return ScoredSlices.from_arrays(read_npz(outputs_file))
-        with self.progress(title) as advance:
-            outputs = model.compute_outputs(
-                self.pack.pixels, advance, subject_pack.rows_in_split("test"), self.pack.placing
-            )
-        scored = ScoredSlices(subject_pack.rows_in_split("test"), outputs, model.rule.weights)
-        with self.progress(f"{title}: turned over, brightened") as advance:
-            scored = score_turned_and_brightened(model, scored, subject_pack, advance)
-        write_npz(outputs_file, **scored.to_arrays())
-        return scored
 
-    def blend_ensemble(
-        self, layers: Sequence[Layer], share: float, folder: Path, users: Collection[str]
-    ) -> Ensemble:
-        """The ensemble, new in its folder, of the networks with this share of the fitted last
-        layers, the rest those of before; it has no rule yet, but the members' weights in the
-        mean."""
+    def blend_layers(self, layers: Sequence[Layer], share: float) -> list[Layer]:
+        """The layers that have gone this share of the way from those before to these."""
+        return [
+            interpolate_layers(layer_before, layer, share)
+            for layer_before, layer in zip(self.last_layers, layers, strict=True)
+        ]
+
+    def write_networks(
+        self, layers: Sequence[Layer], folder: Path, users: Collection[str]
+    ) -> list[Layer]:
+        """The ensemble, new in its folder, of the networks with these last layers, fitted on these
+        users; it has no rule yet.  Returns the layers, rounded as the ensemble's precision has
+        them."""
         ensemble_facts = self.facts_before
         settings = self.run.settings
         learned_pack = self.pack_with_splits(
             train={*users, *self.replayed_people}, validation=self.check_people
         )
         with TemporaryDirectory() as temporary_folder:
-            blended_members = []
-            for member, weight_file, layer_before, fitted_layer in zip(
-                ensemble_facts["members"], self.weight_files, self.last_layers, layers, strict=True
+            new_members = []
+            for member, weight_file, layer in zip(
+                ensemble_facts["members"], self.weight_files, layers, strict=True
             ):
-                blended_layer = interpolate_layers(layer_before, fitted_layer, share)
-                blended_file = write_with_last_layer(
-                    weight_file, Path(temporary_folder) / weight_file.name, blended_layer
+                new_file = write_with_last_layer(
+                    weight_file, Path(temporary_folder) / weight_file.name, layer
                 )
-                blended_members.append({**member, "weights": str(blended_file)})
+                new_members.append({**member, "weights": str(new_file)})
             write_ensemble(
                 folder,
-                blended_members,
+                new_members,
                 self.run.vocabulary,
                 ensemble_facts["prepare"],
                 settings=settings.ensemble.model_dump(),
@@ -317,18 +332,16 @@ class Adaptation:
                 origin=ensemble_facts,
                 inputs=self.pack.network_inputs,
             )
-        rule = Rule(weights=self.model_folder.rule.weights)
-        ensemble = load_ensemble(folder, settings.training.device, rule=rule)
-        return replace(ensemble, novelty=self.model_folder.novelty)
+        return [read_last_layer(path) for path in ModelFolder(folder).weight_files]
 
     def labelled_volumes(
-        self, scored: ScoredSlices, subjects: Collection[str]
+        self, scored: ScoredVolumes, subjects: Collection[str]
     ) -> list[LabelledVolume]:
         """The labelled volumes of these subjects, for settling a rule."""
         return labelled_volumes(self.pack_with_splits(test=subjects), scored, "test")
 
     def tally_answers(
-        self, scored: ScoredSlices, judge: Judge, subjects: Collection[str]
+        self, scored: ScoredVolumes, judge: Judge, subjects: Collection[str]
     ) -> list[Tally]:
         """The answers on the volumes of these subjects, counted against their labels; by
         volume_id."""
@@ -341,8 +354,11 @@ class Adaptation:
         tallies = []
         for volume in answer_split(subject_pack, scored, "test", judge):
             answer = answer_facts(volume.answer, volume.stack, volume.raw_probabilities, vocabulary)
-            if volume.raw_probabilities is not None:
-                case = case_of_record(subject_pack, index_by_id[volume.answer.volume_id], answer)
+            index = index_by_id[volume.answer.volume_id]
+            picture = scored.outputs_of_volume(subject_pack, index).picture
+            if volume.raw_probabilities is not None and picture is not None:
+                answer["empty"] = np.flatnonzero(picture.is_air)  # there may be no pixels
+                case = case_of_record(subject_pack, index, answer)
                 tallies.append(count_case(case, vocabulary))
         return sorted(tallies, key=lambda volume_tally: volume_tally.case.volume_id)
 

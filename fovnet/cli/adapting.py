@@ -67,15 +67,16 @@ def adapt(
     subjects left out in turn.
 
     The new networks are in the folder `ensemble` of --out (`fovnet predict --model`, `fovnet.load`); if
-    nothing is gained, the old ones are kept, and a sentence says why. Interrupted, the same command goes on
-    where it was; with more labels and the same --out, the simulated people are used again.
+    nothing is gained, the old ones are kept, and a sentence says why. The simulated people of the package's
+    networks come with them; for other networks they are simulated, which takes ten minutes. Interrupted, the
+    same command goes on where it was; with more labels and the same --out, people simulated are used again.
     """
     run = _run_to_adapt(config, labels, out_folder, model, seed)
     # with a configuration it is the workflow that holds the results
     outcome = adapt_ensemble(run, workers=workers, progress=progress_bar, hold=config is None)
     _show_gains(USERS_IN_WORDS, outcome.user_gains)
-    _show_gains(SIMULATED_IN_WORDS, outcome.simulated_gains)
-    for sentence in outcome.missing_file_notes:
+    _show_gains(f"{outcome.checked_people} {SIMULATED_IN_WORDS}", outcome.simulated_gains)
+    for sentence in outcome.notes:
         out.print(f"{sentence}.")
     paths = f"{outcome.ensemble_folder}  {outcome.gains_table}"
     if not outcome.new_weight_share:

@@ -15,15 +15,16 @@ from fovnet.cli.options import (
     ModelFolder,
     PathArgument,
     Regions,
+    Workers,
     file_out,
     model_folder,
     table_of,
 )
-from fovnet.cli.screen import err, out
+from fovnet.cli.screen import err, out, progress_bar
 from fovnet.config.regions import vocabulary
 from fovnet.decision.bundle import write_bundle
 from fovnet.decision.networks import write_graph_part
-from fovnet.decision.shipped import export_run
+from fovnet.decision.shipped import PEOPLE_MEGABYTES, export_run
 from fovnet.errors import ConfigError, FovnetError
 from fovnet.regions import Vocabulary
 from fovnet.report.exports.answers import StoredAnswer, read_answers
@@ -186,6 +187,45 @@ def export_graph(
     New ensembles have it. The answers are the same.
     """
     out.print(f"graph of the networks: {write_graph_part(model)}")
+
+
+@export.command("people")
+def export_people(
+    simulated: Annotated[
+        Path, PathArgument(help="Simulated people: a folder that `fovnet phantom` wrote.")
+    ],
+    out_folder: Annotated[
+        Path, FolderOut("--out", help="Folder for slices and outputs, used again after a kill.")
+    ],
+    model: ModelFolder = None,
+    megabytes: Annotated[float, typer.Option(min=0.1, help="Size of the file.")] = PEOPLE_MEGABYTES,
+    seed: Annotated[int, typer.Option(min=0, help="Of who is learned from.")] = 1,
+    workers: Workers = 2,
+) -> None:
+    """Write `people.npz` into a model folder: what `fovnet adapt` needs of simulated people, as many as the
+    megabytes hold, so that it simulates nobody.
+
+    It holds what the networks' last layers are given for every slice, with labels, and no pixels; it belongs
+    to these networks alone.
+    """
+    from fovnet.acts.adapt import write_people_of_model
+
+    path, people = write_people_of_model(
+        simulated,
+        out_folder,
+        model_folder(model),
+        megabytes=megabytes,
+        seed=seed,
+        workers=workers,
+        progress=progress_bar,
+    )
+    people_in_words = several(
+        len({record.subject for record in people.records}), "person", "people"
+    )
+    volumes_in_words = several(len(people.records), "volume")
+    out.print(
+        f"{volumes_in_words} of {people_in_words}, {path.stat().st_size / 1e6:.2f} MB: {path}"
+    )
 
 
 @export.command("shipped")

@@ -67,6 +67,11 @@ def find_dark_rows(
     is_dark = shows_nothing & (pixels.max(axis=(1, 2)) >= LEAST_GREY)
     if is_dark.any():
         is_dark[is_dark] = _white_levels(pixels[is_dark]) < LEAST_LIT_WHITE
+    return rows_if_high_enough(is_dark, edges_mm)
+
+
+def rows_if_high_enough(is_dark: NDArray[np.bool_], edges_mm: Floats) -> NDArray[np.int64]:
+    """(m,) the dark slices among s, if any stretch of them is LEAST_STRETCH_MM high; else none."""
     _, extent_mm = _longest_stretch(is_dark, edges_mm)
     if extent_mm < LEAST_STRETCH_MM:
         return np.empty(0, np.int64)

@@ -129,8 +129,7 @@ class Ensemble:
         Networks that see a slice's height in the volume rely on it, and label an upside-down body
         as if it were upright.
         """
-        predicted_classes = np.unique(self.judge.mean_probabilities(outputs).argmax(axis=1))
-        if not self.sees_the_volume or (predicted_classes < len(self.vocabulary.chain)).sum() < 2:
+        if not self.sees_the_volume or not self.judge.names_several_regions(outputs):
             return outputs
         turned_stack = replace(stack, pixels=stack.pixels[::-1], z_mm=-stack.z_mm[::-1])
         plain_ensemble = replace(self, novelty=None)
@@ -142,9 +141,7 @@ class Ensemble:
     def add_brightened_outputs(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
         """The outputs on a volume, with those on its dark slices brightened added if they seem to
         show nothing: see `dark_slices`."""
-        predicted_class = self.judge.mean_probabilities(outputs).argmax(axis=1)
-        is_none = predicted_class == len(self.vocabulary.classes) - 1
-        shows_nothing = is_none | find_air(stack.pixels)
+        shows_nothing = self.judge.seems_empty(outputs, find_air(stack.pixels))
         rows_in_question = dark_slices.find_dark_rows(stack.pixels, shows_nothing, stack.edges_mm)
         if not len(rows_in_question):
             return outputs

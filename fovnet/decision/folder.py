@@ -8,6 +8,8 @@
     orientation.safetensors  the network for the body's orientation
     weighing.json            how the members' weights were found
     SHA256SUMS               of all these
+    people.npz               what adapting needs of simulated people (`acts/people.py`), if it has
+                             them; not listed in SHA256SUMS
 
 Prediction needs nothing else, and the folder can be moved or sent.  Reading any part but the
 networks does not import torch.
@@ -47,6 +49,7 @@ FACTS_FILE_NAME = "ensemble.json"
 RULE_FILE_NAME = "decision.json"
 GRAPH_FILE_NAME = "networks.onnx"
 WEIGHING_FILE_NAME = "weighing.json"
+PEOPLE_FILE_NAME = "people.npz"
 # all but the networks
 PART_FILE_NAMES = (
     FACTS_FILE_NAME,

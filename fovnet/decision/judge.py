@@ -4,19 +4,20 @@ prediction alike."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.answer import Answer, make_answer
-from fovnet.decision.chain.margins import decide_between_margins, find_air, find_signal_rows
+from fovnet.decision.chain.margins import decide_between_margins, find_signal_rows
 from fovnet.decision.chain.spans import Decision, decide_volume, slice_edges
-from fovnet.decision.checks.check import DecidedVolume
+from fovnet.decision.checks.check import DecidedVolume, Picture
 from fovnet.decision.doubts import measure_signs
 from fovnet.decision.member_weights import mean_by_weights
 from fovnet.decision.novelty import NoveltyReference
 from fovnet.decision.orientation import Orientation
+from fovnet.decision.picture import MeasuredPicture
 from fovnet.decision.rule import Rule
 from fovnet.machine.threads import one_thread
 from fovnet.regions import Vocabulary
@@ -34,12 +35,14 @@ class MemberOutputs:
                               the volume turned over; None if not needed
     brightened_probabilities  (p, s, k) those of dark slices that seem to show nothing, brightened;
                               NaN for the other slices; None if there are none
+    picture                   what was measured on the pixels before; None: measured when wanted
     """
 
     member_probabilities: NDArray[np.float32]
     novelty_distances: Floats | None = None
     turned_probabilities: NDArray[np.float32] | None = None
     brightened_probabilities: NDArray[np.float32] | None = None
+    picture: Picture | None = None
 
     def of_rows(self, rows: NDArray[np.int64] | slice) -> MemberOutputs:
         """The outputs on some of the slices, without those turned over and brightened."""
@@ -63,6 +66,21 @@ class Judge:
     def _mean_by_weights(self, members: NDArray[np.float32]) -> Floats:
         """(s, k) the mean of the members' probabilities (p, s, k) by the rule's weights."""
         return mean_by_weights(members, self.rule.member_weights(len(members)))
+
+    def names_several_regions(self, outputs: MemberOutputs) -> bool:
+        """Whether slices are most probably of different regions of the chain: only then can a volume
+        be upside down."""
+        predicted_classes = np.unique(self.mean_probabilities(outputs).argmax(axis=1))
+        return bool((predicted_classes < len(self.vocabulary.chain)).sum() > 1)
+
+    def seems_empty(self, outputs: MemberOutputs, is_air: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(s,) the slices that show nothing: air, or most probably none of the regions."""
+        predicted_class = self.mean_probabilities(outputs).argmax(axis=1)
+        return np.asarray((predicted_class == len(self.vocabulary.classes) - 1) | is_air)
+
+    def picture_of(self, outputs: MemberOutputs, stack: SliceStack) -> Picture:
+        """What is measured on the pixels of a volume."""
+        return outputs.picture or MeasuredPicture(stack, self.orientation)
 
     def decide(
         self,
@@ -125,7 +143,7 @@ class Judge:
             probabilities=probabilities,
             p_values=p_values,
             brightened_probabilities=brightened_probabilities,
-            orientation=self.orientation,
+            picture=self.picture_of(outputs, stack),
         )
 
     @one_thread()
@@ -138,6 +156,8 @@ class Judge:
         notes: Sequence[str] = (),
     ) -> Answer:
         """The answer on a volume."""
-        decision = self.decide(outputs, stack.z_mm, stack.edges_mm, find_air(stack.pixels))
+        picture = self.picture_of(outputs, stack)
+        outputs = replace(outputs, picture=picture)
+        decision = self.decide(outputs, stack.z_mm, stack.edges_mm, picture.is_air)
         signs = measure_signs(self.make_decided_volume(outputs, stack, decision))
         return make_answer(volume_id, path, decision, signs, self.rule, self.vocabulary, notes)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,13 @@ if TYPE_CHECKING:
 
 SCORED_SPLITS = ("validation", "test")
 """Splits whose slices the members score."""
+
+
+class ScoredOfVolumes(Protocol):
+    """What has the members' outputs on volumes of a pack."""
+
+    def outputs_of_volume(self, pack: Pack, index: int) -> MemberOutputs:
+        """The outputs on one volume."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +193,7 @@ def _tuning_example(pack: Pack, scored: ScoredSlices, volume_index: int) -> Tuni
     )
 
 
-def labelled_volumes(pack: Pack, scored: ScoredSlices, split: str) -> list[LabelledVolume]:
+def labelled_volumes(pack: Pack, scored: ScoredOfVolumes, split: str) -> list[LabelledVolume]:
     """The labelled volumes of a split, for `fit_thresholds`."""
     return [
         LabelledVolume(
@@ -210,7 +217,7 @@ def heights_and_truth(
 
 
 def answer_split(
-    pack: Pack, scored: ScoredSlices, split: str, judge: Judge
+    pack: Pack, scored: ScoredOfVolumes, split: str, judge: Judge
 ) -> Iterator[AnsweredVolume]:
     """Answer, slices and probabilities of every volume of a split; a refusal alone for one that
     raises what nobody foresaw."""

@@ -21,7 +21,13 @@ from typing import Any
 from fovnet.config.files import load_settings, write_settings
 from fovnet.decision import novelty, orientation
 from fovnet.decision.ensemble import load_ensemble
-from fovnet.decision.folder import FACTS_FILE_NAME, GRAPH_FILE_NAME, RULE_FILE_NAME, ModelFolder
+from fovnet.decision.folder import (
+    FACTS_FILE_NAME,
+    GRAPH_FILE_NAME,
+    PEOPLE_FILE_NAME,
+    RULE_FILE_NAME,
+    ModelFolder,
+)
 from fovnet.decision.networks import write_graph_part
 from fovnet.decision.parts import SUMS_FILE_NAME, write_sums
 from fovnet.errors import ModelError
@@ -31,8 +37,9 @@ from fovnet.results import Results
 
 MODEL_CARD_FILE = "model-card.md"
 CONFIG_FILE = "config.yaml"
-OPTIONAL_PARTS = (GRAPH_FILE_NAME, orientation.ORIENTATION_FILE_NAME)
+OPTIONAL_PARTS = (GRAPH_FILE_NAME, orientation.ORIENTATION_FILE_NAME, PEOPLE_FILE_NAME)
 GREATEST_SHIPPED_BYTES = 15_000_000
+PEOPLE_MEGABYTES = 12.0  # of people.npz beside them
 SMALL_NUMBER = re.compile(r"\d{1,4}")
 """Ids that are small numbers are not searched for: they occur in any table."""
 

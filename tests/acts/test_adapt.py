@@ -121,7 +121,7 @@ def test_an_adapted_ensemble_answers_and_its_gains_are_told(begun: Path, tmp_pat
     assert (
         told["certainty"] == made.certainty_in_words
         and "certain" in made.certainty_in_words
-        and not made.missing_file_notes
+        and not made.notes
     )
     assert told["share"] == made.new_weight_share and bool(made.reason_for_keeping) == (
         made.new_weight_share == 0.0

@@ -9,18 +9,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.chain.spans import Decision
-from fovnet.decision.orientation import Orientation
+from fovnet.decision.orientation import Bearing
 from fovnet.decision.rule import Rule
 from fovnet.volume.slices.stack import SliceStack
 
 Floats = NDArray[np.float64]
 Value = TypeVar("Value")
+
+
+class Picture(Protocol):
+    """What is measured on a volume's pixels alone, whatever the networks say of it."""
+
+    @property
+    def is_air(self) -> NDArray[np.bool_]:
+        """(s,) the cuts that show nothing but air."""
+
+    @property
+    def disorder(self) -> float:
+        """How little neighbouring cuts resemble each other."""
+
+    @property
+    def pass_count(self) -> int:
+        """In how many interleaved passes the cuts seem to lie; 1 in their order."""
+
+    @property
+    def resembles_phantom(self) -> bool:
+        """Whether they are smooth as water, or round as bottles."""
+
+    @property
+    def bearing(self) -> Bearing | None:
+        """The body's orientation; None where it cannot be judged."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +59,7 @@ class DecidedVolume:
                               novelty reference
     brightened_probabilities  (s, k) the mean on dark slices that were brightened, NaN on others;
                               None if there are none
-    orientation               the network for the body's orientation; None if the ensemble has none
+    picture                   what is measured on its pixels
     """
 
     stack: SliceStack
@@ -44,9 +68,9 @@ class DecidedVolume:
     member_probabilities: NDArray[np.float32]
     member_weights: Floats
     probabilities: Floats
+    picture: Picture
     p_values: Floats | None = None
     brightened_probabilities: Floats | None = None
-    orientation: Orientation | None = None
 
 
 @dataclass(frozen=True)

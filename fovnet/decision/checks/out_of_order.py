@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.chain.margins import find_air, find_signal_rows
 from fovnet.decision.checks.check import EVERY_REGION, Check, DecidedVolume, Floats
 from fovnet.decision.rule import Rule
 from fovnet.maths.ordering import detect_passes, neighbour_ratio
@@ -36,11 +35,8 @@ class SliceOrder:
 
 def measure(volume: DecidedVolume) -> SliceOrder:
     """How disordered the slices are, and in how many passes they lie between black margins."""
-    pixels = volume.stack.pixels
     return SliceOrder(
-        measure_disorder(pixels),
-        count_passes(pixels[find_signal_rows(find_air(pixels))]),
-        bool(volume.decision.spans),
+        volume.picture.disorder, volume.picture.pass_count, bool(volume.decision.spans)
     )
 
 

@@ -43,7 +43,7 @@ Floats32 = NDArray[np.float32]
 
 def measure(volume: DecidedVolume) -> bool:
     """Whether a region is shown, and the picture resembles a phantom."""
-    return bool(volume.decision.spans) and resembles_phantom(volume.stack.pixels)
+    return bool(volume.decision.spans) and volume.picture.resembles_phantom
 
 
 def find_reasons(resembles: bool, rule: Rule) -> Iterator[str]:

@@ -32,9 +32,9 @@ class JudgedAxes:
 def measure(volume: DecidedVolume) -> JudgedAxes | None:
     """The orientation of the body's axes; None if no region is shown, the volume is too thin to
     tell, or the ensemble has no network for it."""
-    if volume.orientation is None or not volume.decision.spans:
+    if not volume.decision.spans:
         return None
-    bearing = volume.orientation.judge_bearing(volume.stack)
+    bearing = volume.picture.bearing
     if bearing is None:
         return None
     return JudgedAxes(bearing, states_axes(volume.stack))

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.calibrations import IDENTITY_LINE, Beta, Line, fit_beta, fit_line
-from fovnet.decision.chain.margins import find_air, find_signal_rows
+from fovnet.decision.chain.margins import find_signal_rows
 from fovnet.decision.chain.spans import Decision, class_of_labels, slice_edges, slice_probabilities
 from fovnet.decision.checks import phantom
 from fovnet.decision.confidence_bar import GradedAnswer, choose_bar, risk_coverage
@@ -114,9 +114,8 @@ def _volume_edges_mm(volume: LabelledVolume) -> NDArray[np.float64]:
 
 def _decide(volume: LabelledVolume, judge: Judge) -> Decision:
     """A judge's decision on a volume."""
-    return judge.decide(
-        volume.outputs, volume.stack.z_mm, volume.stack.edges_mm, find_air(volume.stack.pixels)
-    )
+    is_air = judge.picture_of(volume.outputs, volume.stack).is_air
+    return judge.decide(volume.outputs, volume.stack.z_mm, volume.stack.edges_mm, is_air)
 
 
 def _measure_signs(volume: LabelledVolume, decision: Decision, judge: Judge) -> Signs:
@@ -154,7 +153,7 @@ def _fit_beta(judge: Judge, volumes: Sequence[LabelledVolume]) -> Beta:
     are_labels_right = []
     for volume in volumes:
         decision = _decide(volume, judge)
-        signal_rows = find_signal_rows(find_air(volume.stack.pixels))
+        signal_rows = find_signal_rows(judge.picture_of(volume.outputs, volume.stack).is_air)
         # margins have confidence 1 by definition: no data
         confidences.append(decision.slice_confidence[signal_rows])
         shares_of_slices.append(_predicted_class_shares(decision, chain_region_count)[signal_rows])

@@ -1,15 +1,15 @@
 """The last layer of trained networks, and what it is given: for fitting it anew on few slices.
 
 s  slices
-f  hidden features of one network
+f  hidden features of one network, or of all
 k  classes
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -51,27 +51,32 @@ def write_with_last_layer(network: Path, target: Path, layer: Layer) -> Path:
     return save_tensors(target, tensors, facts)
 
 
-def compute_hidden_features(
-    networks: Sequence[Path],
-    pixels: NDArray[np.uint8],
-    rows: NDArray[np.int64],
-    placing: Placing | None,
-    device: torch.device,
-    progress: Callable[[int, int], Any] = lambda done, total: None,
-) -> list[NDArray[np.float32]]:
-    """(s, f) for each network: what its last layer is given for the slices `rows` of all `pixels`.
+@dataclass(frozen=True)
+class HeadlessNetworks:
+    """Networks without their last layers."""
 
-    Raises ModelError as `fovnet.net.family.weights.load_network`.
-    """
-    members = [load_network(path, device)[0] for path in networks]
-    kinds = input_kinds_of(members)
-    for member in members:
-        member.classes = nn.Identity()
-    batches_of_members: list[list[NDArray[np.float32]]] = [[] for _ in members]
-    for start in range(0, len(rows), SLICES_AT_ONCE):
-        images = load_images(pixels, rows[start : start + SLICES_AT_ONCE], kinds, placing, device)
-        with torch.inference_mode():
-            for member_batches, member in zip(batches_of_members, members, strict=True):
-                member_batches.append(member(images).float().cpu().numpy())
-        progress(min(start + SLICES_AT_ONCE, len(rows)), len(rows))
-    return [np.concatenate(member_batches) for member_batches in batches_of_members]
+    members: Sequence[nn.Module]
+    device: torch.device
+
+    @classmethod
+    def load(cls, networks: Sequence[Path], device: torch.device) -> HeadlessNetworks:
+        """Those of these files.  Raises ModelError as `fovnet.net.family.weights.load_network`."""
+        members = [load_network(path, device)[0] for path in networks]
+        for member in members:
+            member.classes = nn.Identity()
+        return cls(members, device)
+
+    def compute_features(
+        self, pixels: NDArray[np.uint8], rows: NDArray[np.int64], placing: Placing | None
+    ) -> NDArray[np.float32]:
+        """(s, f) of all networks side by side: what their last layers are given for the slices
+        `rows` (s,) of all `pixels`."""
+        input_kinds = input_kinds_of(self.members)
+        batches = []
+        for start in range(0, len(rows), SLICES_AT_ONCE):
+            batch_rows = rows[start : start + SLICES_AT_ONCE]
+            images = load_images(pixels, batch_rows, input_kinds, placing, self.device)
+            with torch.inference_mode():
+                features = [member(images).float().cpu().numpy() for member in self.members]
+            batches.append(np.concatenate(features, axis=1))
+        return np.concatenate(batches)

@@ -341,12 +341,12 @@ def _read_pack(folder: Path) -> Pack:
         z_mm=arrays["z_mm"],
         slice_ranges=arrays["covers"],
         truth=arrays["truth"],
-        records=tuple(map(_record_from_json, pack_json["volumes"])),
+        records=tuple(map(record_from_json, pack_json["volumes"])),
         slice_format=pack_json["looks"],
     )
 
 
-def _record_from_json(json_row: Mapping[str, Any]) -> VolumeRecord:
+def record_from_json(json_row: Mapping[str, Any]) -> VolumeRecord:
     """The record from its JSON form, lists converted to tuples."""
     field_names = field_by_json_key(VolumeRecord)
     record_fields = {field_names.get(key, key): value for key, value in json_row.items()}

@@ -14,7 +14,7 @@ from fovnet.net.family.architecture import architecture_of_configuration
 from fovnet.net.family.model import build_network
 from fovnet.net.family.weights import load_network, save_network
 from fovnet.net.inference.last_layer import (
-    compute_hidden_features,
+    HeadlessNetworks,
     read_last_layer,
     write_with_last_layer,
 )
@@ -40,8 +40,9 @@ def test_the_last_layer_of_what_it_is_given_is_what_the_network_says(
     network: Path, pixels: np.ndarray
 ) -> None:
     rows = np.arange(0, 70, 3)
-    given = compute_hidden_features([network, network], pixels, rows, None, CPU)
-    assert len(given) == 2 and len(given[0]) == len(rows) and (given[0] == given[1]).all()
+    both = HeadlessNetworks.load([network, network], CPU).compute_features(pixels, rows, None)
+    given = np.split(both, 2, axis=1)
+    assert len(both) == len(rows) and (given[0] == given[1]).all()
     said = compute_member_probabilities([load_network(network, CPU)[0]], pixels, CPU, None, rows)[0]
     ours = softmax(scores(given[0].astype(float), read_last_layer(network)), axis=1)
     assert ours == pytest.approx(said, abs=1e-5)
@@ -54,7 +55,8 @@ def test_another_last_layer_changes_nothing_before_it(
     other = write_with_last_layer(network, tmp_path / "other.safetensors", (2 * weight, bias + 1))
     rows = np.arange(5)
     mine, theirs = (
-        compute_hidden_features([one], pixels, rows, None, CPU)[0] for one in (network, other)
+        HeadlessNetworks.load([one], CPU).compute_features(pixels, rows, None)
+        for one in (network, other)
     )
     assert (mine == theirs).all()
     assert read_last_layer(other)[0] == pytest.approx(2 * weight)
