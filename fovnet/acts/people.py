@@ -139,8 +139,8 @@ def is_learned_from(record: VolumeRecord) -> bool:
 def write_people(
     run: Run, model_folder: ModelFolder, most_bytes: float, progress: ProgressBar
 ) -> tuple[Path, SimulatedPeople]:
-    """`people.npz` in a model folder, of a run whose slices are cut: the simulated people in their
-    order, all volumes of each, as many as `most_bytes` hold; and these people.
+    """`people.npz` in a model folder, of a run whose slices are cut: simulated people with all their
+    volumes, as many as `most_bytes` hold; and these people.
 
     Raises ModelError "people-few" if nobody is learned from, or nobody is left to be answered.
     """
@@ -148,14 +148,10 @@ def write_people(
     measured = MeasuredInputs(
         run.results.folder / "answers", model_folder, run.settings.training.device
     )
-    indices_by_subject: dict[str, list[int]] = {}
-    for index, record in enumerate(pack.records):
-        if record.is_labelled and record.status == "ok":
-            indices_by_subject.setdefault(record.subject, []).append(index)
     chosen: dict[int, LayerInputs] = {}
     byte_count = 0
     with progress("what the last layers are given") as advance:
-        for indices in indices_by_subject.values():
+        for indices in _volumes_by_person(pack):
             inputs_by_index = {
                 index: measured.of_volume(
                     pack, index, is_answered=not is_learned_from(pack.records[index])
@@ -167,7 +163,7 @@ def write_people(
                 break
             chosen |= inputs_by_index
             advance(int(byte_count), int(most_bytes))
-    people = _people_of_pack(pack, chosen)
+    people = _people_of_pack(pack, dict(sorted(chosen.items())))
     are_learned = {is_learned_from(record) for record in people.records}
     if len(are_learned) < 2:
         raise ModelError(
@@ -190,6 +186,27 @@ def write_people(
     facts_text = json.dumps(facts, sort_keys=True)
     facts_array = np.frombuffer(facts_text.encode(), dtype=np.uint8)
     return write_npz(path, facts=facts_array, **people.pack_arrays, **arrays), people
+
+
+def _volumes_by_person(pack: Pack) -> list[list[int]]:
+    """The labelled volumes of each person, by index: people who are learned from evenly among the
+    others, so that as many as fit have the shares of all."""
+    indices_by_subject: dict[str, list[int]] = {}
+    for index, record in enumerate(pack.records):
+        if record.is_labelled and record.status == "ok":
+            indices_by_subject.setdefault(record.subject, []).append(index)
+    subjects_by_use: dict[bool, list[str]] = {}
+    for subject, indices in indices_by_subject.items():
+        subjects_by_use.setdefault(is_learned_from(pack.records[indices[0]]), []).append(subject)
+    place_by_subject = {
+        subject: (rank + 0.5) / len(subjects)
+        for subjects in subjects_by_use.values()
+        for rank, subject in enumerate(subjects)
+    }
+    return [
+        indices_by_subject[subject]
+        for subject in sorted(place_by_subject, key=place_by_subject.__getitem__)
+    ]
 
 
 def _byte_count(measured: MeasuredInputs, pack: Pack, index: int) -> int:
