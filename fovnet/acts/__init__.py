@@ -14,6 +14,7 @@ finished_search  the last one that finished
 search_explanation  what a search came to, and why
 learn            what earlier searches taught
 adapt            networks fitted to few labelled volumes, by the folds of `adaptation`
+people           simulated people who come with a model for that
 prepare          people simulated, volumes cut into slices
 search           networks found
 slots            a search slot by slot, as a cluster does

@@ -8,6 +8,8 @@
     folder            the model folder on disk, each part read once
     networks          its networks, ready to compute
     assembly          a new ensemble from the trials of a search
+    parts             its files, each read only if it is a plain one
+    layer_inputs      what last layers are given for a volume, instead of its pixels
     judge             an answer from their outputs
     chain             the order of the body, decoded: spans, borders, confidences
     checks            one file per doubt
@@ -26,5 +28,5 @@
     bundle            the ensemble as a MONAI Bundle
     novelty, orientation  what pictures tell besides
 
-Behind these doors: `dark_slices`, and `parts`, the files of a model folder.
+Behind these doors: `dark_slices` and `picture`.
 """
