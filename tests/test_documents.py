@@ -14,7 +14,7 @@ DOCUMENTS = sorted(
         *ROOT.glob("*.md"),
         *(
             path
-            for room in ("fovnet", "configs", "workflow", "tests", ".github")
+            for room in ("fovnet", "configs", "workflow", "tests", "packaging", ".github")
             for path in (ROOT / room).rglob("*.md")
         ),
     ]
