@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from shutil import which
 
 import nibabel
 import numpy as np
 import pytest
 import yaml
+from typer.main import get_group
 
+from fovnet._version import __version__
+from fovnet.cli import predicting
 from fovnet.config.files import parse_as
 from fovnet.config.node import NodeOptions
+from fovnet.volume.dicom.triage import INCLUDABLE_KINDS
 
 ROOT = Path(__file__).parents[1]
 PACKAGING = ROOT / "packaging"
@@ -71,3 +77,34 @@ def test_the_settings_of_the_composed_node_are_valid_and_name_its_neighbour() ->
     modalities = services["orthanc"]["environment"]["ORTHANC__DICOM_MODALITIES"]
     fovnet = services["fovnet"]["networks"]["imaging"]["ipv4_address"]
     assert yaml.safe_load(modalities) == {"fovnet": [options.aet, fovnet, options.port]}
+
+
+def test_the_boutiques_descriptor_has_options_and_choices_of_predict() -> None:
+    descriptor = json.loads((PACKAGING / "boutiques.json").read_text())
+    parameters = get_group(predicting.verbs).commands["predict"].params
+    options = {
+        word for parameter in parameters for word in (*parameter.opts, *parameter.secondary_opts)
+    }
+    inputs = {entry["id"]: entry for entry in descriptor["inputs"]}
+    assert {entry.get("command-line-flag", "--out") for entry in inputs.values()} <= options
+    assert inputs["include"]["value-choices"] == list(INCLUDABLE_KINDS)
+    assert descriptor["tool-version"] == __version__
+    # those that Boutiques fills in before it judges would be options that nobody gave
+    assert not any("default-value" in entry for entry in inputs.values())
+
+
+def test_boutiques_makes_the_command_that_a_shell_wants(tmp_path) -> None:
+    bosh = which("bosh")
+    if bosh is None:
+        pytest.skip("bosh is not installed: pip install boutiques")
+    descriptor = str(PACKAGING / "boutiques.json")
+    subprocess.run([bosh, "validate", descriptor], check=True, capture_output=True)
+    invocation = tmp_path / "invocation.json"
+    given = {"scans": ["a b/x.nii.gz", "c"], "answers": "out", "include": ["phase", "single"]}
+    invocation.write_text(json.dumps({**given, "workers": 2, "no_faces": True}))
+    words = [bosh, "exec", "simulate", descriptor, "-i", str(invocation)]
+    told = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    command = (
+        "fovnet predict 'a b/x.nii.gz' c --out out --include phase,single --workers 2 --no-faces"
+    )
+    assert told.splitlines()[-1] == command
