@@ -166,7 +166,9 @@ def _probabilities(features: Features, layers: Sequence[Layer]) -> NDArray[np.fl
 def _arrays_of_picture(picture: Picture) -> dict[str, Any]:
     arrays: dict[str, Any] = {
         "is_air": picture.is_air,
-        "order": np.array([picture.disorder, picture.pass_count, picture.resembles_phantom]),
+        "order": np.array([picture.disorder, picture.pass_count]),
+        "phantom": np.array(picture.resembles_phantom),
+        "extent_mm": np.array(picture.extent_mm),
     }
     if picture.bearing is not None:
         arrays["upright_probability"] = np.array(picture.bearing.upright_probability)
@@ -177,10 +179,15 @@ def _arrays_of_picture(picture: Picture) -> dict[str, Any]:
 def _picture_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> RecordedPicture | None:
     if "is_air" not in arrays:
         return None
-    disorder, pass_count, resembles_phantom = arrays["order"].tolist()
+    disorder, pass_count = arrays["order"].tolist()
     bearing = None
     if "direction" in arrays:
         bearing = Bearing(float(arrays["upright_probability"]), str(arrays["direction"]))
     return RecordedPicture(
-        arrays["is_air"], disorder, int(pass_count), bool(resembles_phantom), bearing
+        arrays["is_air"],
+        disorder,
+        int(pass_count),
+        bool(arrays["phantom"]),
+        float(arrays["extent_mm"]),
+        bearing,
     )

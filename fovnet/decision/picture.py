@@ -13,6 +13,7 @@ from fovnet.decision.chain.margins import find_air, find_signal_rows
 from fovnet.decision.checks.out_of_order import count_passes, measure_disorder
 from fovnet.decision.checks.phantom import resembles_phantom
 from fovnet.decision.orientation import Bearing, Orientation
+from fovnet.volume.slices.planes import measure_extents_mm
 from fovnet.volume.slices.stack import SliceStack
 
 
@@ -41,6 +42,10 @@ class MeasuredPicture:
         return resembles_phantom(self.stack.pixels)
 
     @cached_property
+    def extent_mm(self) -> float:
+        return max(measure_extents_mm(self.stack))
+
+    @cached_property
     def bearing(self) -> Bearing | None:
         if self.orientation is None:
             return None
@@ -55,4 +60,5 @@ class RecordedPicture:
     disorder: float
     pass_count: int
     resembles_phantom: bool
+    extent_mm: float
     bearing: Bearing | None

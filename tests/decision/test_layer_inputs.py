@@ -88,6 +88,13 @@ def test_an_answer_needs_no_pixels_where_they_were_measured_before() -> None:
     without_pixels = replace(stack, pixels=stack.pixels[:0])
     recorded = ensemble.judge.answer("v", "v.nii", outputs, without_pixels)
     expected = ensemble.judge.answer("v", "v.nii", replace(outputs, picture=None), stack)
+    assert recorded.signs is not None and expected.signs is not None
+    value_by_code = expected.signs.value_by_code
+    assert (
+        recorded.signs.value_by_code.keys() == value_by_code.keys() and value_by_code["too-small"]
+    )
+    for code, value in recorded.signs.value_by_code.items():
+        np.testing.assert_equal(value, value_by_code[code], err_msg=code)
     assert recorded.statements == expected.statements and recorded.doubts == expected.doubts
     assert recorded.decision is not None and expected.decision is not None
     assert recorded.decision.spans == expected.decision.spans

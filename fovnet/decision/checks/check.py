@@ -43,6 +43,10 @@ class Picture(Protocol):
         """Whether they are smooth as water, or round as bottles."""
 
     @property
+    def extent_mm(self) -> float:
+        """How far the picture reaches along its longest axis."""
+
+    @property
     def bearing(self) -> Bearing | None:
         """The body's orientation; None where it cannot be judged."""
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from fovnet.decision.checks.check import EVERY_REGION, Check, DecidedVolume
 from fovnet.decision.confidence_bar import FALSE_ALARM_SHARE
 from fovnet.decision.rule import Rule
-from fovnet.volume.slices.planes import measure_extents_mm
 
 SMALLEST_EXTENT_SHARE = 0.75
 """Share of the smallest validation extent: volumes a little smaller were mostly right; mice, a
@@ -17,7 +16,7 @@ tenth of people's size, were labelled spine with high confidence."""
 
 def measure(volume: DecidedVolume) -> float:
     """The picture's largest extent along an axis, in mm."""
-    return max(measure_extents_mm(volume.stack))
+    return volume.picture.extent_mm
 
 
 def fit_bar(extents_mm: Sequence[float]) -> float:
