@@ -5,7 +5,9 @@ it with any last layers: pixels and the layers before are needed once.
     k  classes
 
 Features are the outputs of a ReLU: four fifths of them and more are zero, so that a slice of ten
-networks of 256 features takes 0.8 kB in a compressed file, in half precision.
+networks of 256 features takes 0.8 kB in a compressed file, in half precision.  That changes the
+probabilities after a fit by 0.0001 in the mean and 0.006 at most, where the fit changes them by
+0.023 in the mean; of 807 slices none is then called another region.
 """
 
 from __future__ import annotations
