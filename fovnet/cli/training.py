@@ -71,8 +71,8 @@ def train(
         )
     with epoch_bar(settings.training.slices_per_epoch) as show_epoch:
         outcome = training.train(show_epoch)
-    _draw_training(training, outcome)
     _show_outcome(outcome)
+    _draw_training(training, outcome)
     written_files = sorted(path for path in out_folder.iterdir() if path.is_file())
     out.print(f"{out_folder}: {', '.join(path.name for path in written_files)}")
     if outcome.status != "completed":

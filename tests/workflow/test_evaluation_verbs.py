@@ -87,14 +87,18 @@ def test_an_ablation_of_another_rule_is_no_part_of_the_report(
     assert 'id="ablation"' not in results.joinpath("report.html").read_text()
 
 
-def test_the_workflow_makes_the_ablation_when_it_is_asked_for_by_name(
-    smoke: Path, shell: Shell
+def test_the_workflow_makes_the_ablation_unless_the_report_leaves_it_out(
+    tmp_path: Path, shell: Shell
 ) -> None:
-    """And not otherwise: a second run of everything has nothing to do (test_smoke.py)."""
-    files = ("--snakefile", ROOT / "Snakefile", "--configfile", ROOT / "configs/smoke.yaml")
-    dry = shell("snakemake", *files, "--cores", "2", "-n", "ablate")
-    assert "Taking the decision, the ensemble and the network apart" in dry.stdout + dry.stderr
-    assert "Searching with" not in dry.stdout + dry.stderr
+    raw = yaml.safe_load((ROOT / "configs/smoke.yaml").read_text())
+    raw["results"] = str(tmp_path / "results")
+    config = tmp_path / "run.yaml"
+    for is_included in (True, False):
+        config.write_text(yaml.safe_dump({**raw, "report": {"ablation": is_included}}))
+        files = ("--snakefile", ROOT / "Snakefile", "--configfile", config)
+        dry = shell("snakemake", *files, "--cores", "2", "-n")
+        sentence = "Taking the decision, the ensemble and the network apart"
+        assert (sentence in dry.stdout + dry.stderr) == is_included
 
 
 def test_fewer_trials_asked_for_afterwards_are_all_that_there_are(
