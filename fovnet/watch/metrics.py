@@ -45,9 +45,7 @@ def gauge(name: str, meaning: str, value: float) -> Metric:
 def gauges(name: str, meaning: str, label: str, value_by_label: Mapping[str, float]) -> Metric:
     """Figures of now, by the values of a label."""
     family = GaugeMetricFamily(f"fovnet_{name}", meaning, labels=[label])
-    for label_value, value in value_by_label.items():
-        family.add_metric([label_value], value)
-    return family
+    return _fill_family(family, value_by_label)
 
 
 def counter(name: str, meaning: str, count: float) -> Metric:
@@ -58,8 +56,15 @@ def counter(name: str, meaning: str, count: float) -> Metric:
 def counters(name: str, meaning: str, label: str, count_by_label: Mapping[str, float]) -> Metric:
     """Counts since the start, by the values of a label."""
     family = CounterMetricFamily(f"fovnet_{name}", meaning, labels=[label])
-    for label_value, count in count_by_label.items():
-        family.add_metric([label_value], count)
+    return _fill_family(family, count_by_label)
+
+
+def _fill_family(
+    family: GaugeMetricFamily | CounterMetricFamily, value_by_label: Mapping[str, float]
+) -> Metric:
+    """The family with a figure for each value of its label."""
+    for label_value, value in value_by_label.items():
+        family.add_metric([label_value], value)
     return family
 
 
