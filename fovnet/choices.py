@@ -11,10 +11,10 @@ Hyperparameters = Literal["map", "sampled"]
 Choose = Literal["best", "drawn"]
 Fidelity = Literal["latest", "axis"]
 Candidates = Literal[24, "all"]
-# how "mads" and "a-mads" poll: `search.look.view.Neighbour` and `Polling`
+# how "mads", "a-mads" and "a-dogs" search: `search.look.view.Neighbour` and `Polling`
 NeighbourLevels = Literal["all", "next", "steps"]
 PollOrder = Literal["shepard", "none"]
-PollCategories = Literal["free", "fixed"]
+PollCategories = Literal["free", "fixed", "reals"]
 # how "ranking" learns: `search.look.view.Ranking`
 RankingLoss = Literal["list", "pair", "net", "point"]
 RankingWeight = Literal["log", "inverse", "linear", "one"]

@@ -538,6 +538,10 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
             "mads.every, mads.categories: for a global search.*to a-mads",
         ),
         (
+            {"method": "a-dogs", "neighbours": {"separable": {}}, "mads": {"every": 3}},
+            "mads.every, neighbours: for a poll, but a-dogs has none; .*set method to a-mads",
+        ),
+        (
             {"method": "mads", "neighbours": {"separable": {"too": "next"}}},
             "search.neighbours.separable.too: unknown key.*'to'",
         ),
@@ -599,7 +603,7 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
                 r".* out, or "
                 "set method to gp-ei",
             )
-            for method in ("grid", "tpe", "mads", "a-mads", "ranking")
+            for method in ("grid", "tpe", "mads", "a-mads", "a-dogs", "ranking")
             for given in (
                 {"targets": "raw"},
                 {"kernel": "squared-exponential"},

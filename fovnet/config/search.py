@@ -43,8 +43,9 @@ from fovnet.config.tree import describe_header, is_tree
 SPEED_FORMS = ("numbers", "word")  # of `speed`
 METHODS_WITH_IMPROVEMENT = ("gp-ei", "gp-hyperband", "ensemble-ei", "gp-rgpe")
 POLLING_METHODS = ("mads", "a-mads")
+DIRECT_METHODS = (*POLLING_METHODS, "a-dogs")
 METHODS_WITH_PRIOR = ("ranking", "gp-rgpe")
-METHODS_WITHOUT_PROCESS = ("grid", "tpe", "hyperband", "ranking", "ensemble-ei", *POLLING_METHODS)
+METHODS_WITHOUT_PROCESS = ("grid", "tpe", "hyperband", "ranking", "ensemble-ei", *DIRECT_METHODS)
 PROCESS_KEYS = ("targets", "kernel", "hyperparameters", "per_second", "stop_below_regret")
 REASON_WITHOUT_REGRET = {
     "random": "method random has no model",
@@ -53,7 +54,7 @@ REASON_WITHOUT_REGRET = {
 # fmt: off
 METHODS_ON_TREES = (
     "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-hyperband", "ensemble-ei", "mads", "a-mads",
-    "tpe", "random", "hyperband",
+    "a-dogs", "tpe", "random", "hyperband",
 )
 # fmt: on
 REASON_AGAINST_TREE = {
@@ -104,8 +105,8 @@ class Neighbours(Section):
 
 
 class Mads(Section):
-    """How "mads" and "a-mads" poll, as in `fovnet.search.look.view.Polling`; the last three are of
-    "a-mads" alone."""
+    """How "mads", "a-mads" and "a-dogs" search, as in `fovnet.search.look.view.Polling`; `every` is
+    of "a-mads" alone, the last two of "a-dogs" too."""
 
     order: PollOrder = "shepard"
     speculative: bool = True
@@ -166,7 +167,7 @@ class Search(Section):
     fidelity      as in `fovnet.search.look.view`
     choose        as in `fovnet.search.look.view`
     neighbours    of the methods "mads" and "a-mads"
-    mads          of the methods "mads" and "a-mads"
+    mads          of these, and of "a-dogs"
     ranking       of the method "ranking"
     prior         of "ranking" and "gp-rgpe": a file of `fovnet search learn`
     learn_from    of the same, instead: the journals and results folders that the prior of this run
@@ -181,7 +182,7 @@ class Search(Section):
     # fmt: off
     method: Literal[
         "grid", "random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp", "tpe",
-        "hyperband", "gp-hyperband", "mads", "a-mads", "ranking", "ensemble-ei", "gp-rgpe",
+        "hyperband", "gp-hyperband", "mads", "a-mads", "a-dogs", "ranking", "ensemble-ei", "gp-rgpe",
     ] = "gp-ei"
     # fmt: on
     targets: Targets = "half-ranked"
@@ -295,6 +296,11 @@ class Search(Section):
                 "tree, whose structures take turns; leave it out"
             )
             faults.append(("mads.extended", sentence))
+        if self.mads and self.mads.categories == "reals":
+            sentence = (
+                "reals is for the axes of a finite space, but this one is a tree; set free or fixed"
+            )
+            faults.append(("mads.categories", sentence))
         if faults:
             raise PathFaults(faults)
         return self
@@ -366,7 +372,7 @@ class Search(Section):
         """Raises ValueError for settings of a poll, or of a global search, that the method
         lacks."""
         polling_keys = [key for key in ("neighbours", "mads") if self._is_set(key)]
-        if polling_keys and self.method not in POLLING_METHODS:
+        if polling_keys and self.method not in DIRECT_METHODS:
             raise ValueError(
                 f"{', '.join(polling_keys)}: method {self.method} does not poll; leave out, or set "
                 "method to mads or a-mads"
@@ -382,6 +388,18 @@ class Search(Section):
             raise ValueError(
                 f"mads.{', mads.'.join(global_keys)}: for a global search, but mads has none; "
                 "leave out, or set method to a-mads"
+            )
+        poll_keys = [
+            f"mads.{key}"
+            for key in ("order", "speculative", "extended", "every")
+            if getattr(mads, key) != getattr(default_mads, key)
+        ]
+        if self.neighbours:
+            poll_keys.append("neighbours")
+        if poll_keys and self.method == "a-dogs":
+            raise ValueError(
+                f"{', '.join(poll_keys)}: for a poll, but a-dogs has none; leave out, or set method "
+                "to a-mads"
             )
         return self
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fovnet.choices import SpendKind
-from fovnet.search.look.a_mads import choose_by_a_mads
+from fovnet.search.look.a_mads import choose_by_a_dogs, choose_by_a_mads
 from fovnet.search.look.ensemble import choose_by_ensemble
 from fovnet.search.look.entropic import (
     choose_by_entropy_portfolio,
@@ -26,7 +26,7 @@ from fovnet.search.look.pool import on_pool
 from fovnet.search.look.ranking import choose_by_ranking
 from fovnet.search.look.rgpe import choose_by_taught_processes
 from fovnet.search.look.tpe import STARTUPS, choose_by_parzen
-from fovnet.search.look.tree_a_mads import choose_by_a_mads_in_tree
+from fovnet.search.look.tree_a_mads import choose_by_a_dogs_in_tree, choose_by_a_mads_in_tree
 from fovnet.search.look.tree_mads import choose_by_mads_in_tree
 from fovnet.search.look.tree_tpe import choose_by_parzen_in_tree
 from fovnet.search.look.tree_uniform import draw_in_tree
@@ -65,13 +65,16 @@ METHODS: Mapping[str, Method] = {
     ),
     "mads": Method(choose_by_mads, tree_look=choose_by_mads_in_tree),
     "a-mads": Method(choose_by_a_mads, tree_look=choose_by_a_mads_in_tree),
+    "a-dogs": Method(choose_by_a_dogs, tree_look=choose_by_a_dogs_in_tree),
     "ranking": Method(choose_by_ranking),
     "ensemble-ei": Method(choose_by_ensemble, tree_look=on_pool(choose_by_ensemble)),
     "gp-rgpe": Method(choose_by_taught_processes),
 }
 POLLING_METHODS = ("mads", "a-mads")
+DIRECT_METHODS = (*POLLING_METHODS, "a-dogs")
+"""Methods that `Polling` is for."""
 
-FIRST_SLOTS: Mapping[str, int] = {"tpe": STARTUPS, "mads": 3, "a-mads": 3}
+FIRST_SLOTS: Mapping[str, int] = {"tpe": STARTUPS, "mads": 3, "a-mads": 3, "a-dogs": 3}
 """Number of first slots without a model, where it is not that of `default_initial_count`."""
 FIRST_POINTS: Mapping[str, int] = {"tpe": STARTUPS}
 """On a tree, where it is not DEFAULT_FIRST_POINTS."""

@@ -30,7 +30,7 @@ from fovnet.search.look.view import (
     Ranking,
     View,
 )
-from fovnet.search.methods import FIRST_SLOTS, METHODS, POLLING_METHODS
+from fovnet.search.methods import DIRECT_METHODS, FIRST_SLOTS, METHODS
 from fovnet.search.prior import Prior
 from fovnet.search.space import Level, Space
 from fovnet.search.spend.ledger import Begin, GoOn, Ledger, LedgerEntry, Move, Spend
@@ -162,7 +162,7 @@ class Search(AnySearch):
     lead               how far the workers may run ahead of the results, as in clock.py
     candidates         what "tpe" compares, as in view.py
     schedule           how epochs are spent
-    polling            how "mads" and "a-mads" poll
+    polling            how "mads", "a-mads" and "a-dogs" search
     ranking            how "ranking" learns the order of the scores
     prior              what earlier searches taught, of "ranking" and "gp-rgpe"
     memory             (M,) estimated bytes that each row's training needs, on which the actual
@@ -370,7 +370,7 @@ class Search(AnySearch):
         if self.candidates != DEFAULT_CANDIDATES:
             facts["candidates"] = self.candidates
         facts |= self.schedule.facts
-        if self.method in POLLING_METHODS:
+        if self.method in DIRECT_METHODS:
             facts["polling"] = self.polling.facts
         if self.method == "ranking":
             facts["ranking"] = self.ranking.facts

@@ -107,6 +107,12 @@ class Axis:
         return replace(axis, places=tuple(facts["places"]))
 
     @property
+    def is_real(self) -> bool:
+        """Whether it is ordinal, with a level that is no whole number."""
+        fractions = [isinstance(level, float) and level % 1 != 0 for level in self.levels]
+        return self.kind == "ordinal" and any(fractions)
+
+    @property
     def columns(self) -> Floats:
         """Coordinates of the levels, (levels, columns): ordinals at `places`, else evenly on [0,
         1]; any two categories 1 apart."""

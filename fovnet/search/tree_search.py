@@ -16,7 +16,7 @@ from fovnet.search.clock import LEAD, SlotsInSight
 from fovnet.search.look.neighbour_rules import level_rules
 from fovnet.search.look.tree_view import TreeView
 from fovnet.search.look.view import POLLING, RECOMMENDED, Modelling, Polling
-from fovnet.search.methods import DEFAULT_FIRST_POINTS, FIRST_POINTS, METHODS, POLLING_METHODS
+from fovnet.search.methods import DEFAULT_FIRST_POINTS, DIRECT_METHODS, FIRST_POINTS, METHODS
 from fovnet.search.search import AnySearch, Pick, Sight
 from fovnet.search.spend.ledger import LedgerEntry
 from fovnet.search.spend.schedule import FULL, Schedule
@@ -91,7 +91,7 @@ class TreeSearch(AnySearch):
             "costs": dict(self.costs.facts),
         }
         facts |= self.schedule.facts
-        if self.method in POLLING_METHODS:
+        if self.method in DIRECT_METHODS:
             facts["polling"] = self.polling.facts
         return facts
 

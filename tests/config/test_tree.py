@@ -194,6 +194,11 @@ def test_a_method_that_needs_rows_is_refused_by_name(method: str) -> None:
             "it out",
         ),
         (
+            {"mads": {"categories": "reals"}, "method": "a-dogs"},
+            "search.mads.categories: reals is for the axes of a finite space, but this one is a tree; set "
+            "free or fixed",
+        ),
+        (
             {"prior": "p.st", "method": "gp-ei"},
             "search.prior: p.st belongs to the axes of a finite space, but this one is a tree; leave it out",
         ),

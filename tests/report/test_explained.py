@@ -66,7 +66,7 @@ OF_AXIS = {"schedule": Schedule("asha", 9), "modelling": Modelling(fidelity="axi
 WAYS = {
     "no score in the spread": ("gp-ei", 6, all_but_the_first_three, {}),
     "done": ("gp-ei", 12, score, {}),
-    **{method: (method, 12, score, {}) for method in ("random", "grid", "tpe", "mads", "a-mads")},
+    **{method: (method, 12, score, {}) for method in ("random", "grid", "tpe", "mads", "a-dogs")},
     "mads, no score": ("mads", 5, lambda proposal: Outcome("timeout"), {}),
     "mads, nothing yet": ("mads", 0, score, {}),
     "mads, every row": ("mads", 36, score, {}),
@@ -143,7 +143,7 @@ def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
         ("done", "all requested trials are done"),
         *(
             (method, f"{method} asks no model of the scores")
-            for method in ("random", "grid", "tpe", "mads")
+            for method in ("random", "grid", "tpe", "mads", "a-dogs")
         ),
         ("mads", "were tried: one of the others may be better"),
         ("mads, no score", "Without a score there is no centre to poll around"),

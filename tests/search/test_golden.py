@@ -148,6 +148,7 @@ JOURNALS = {
     "gp-hyperband": "0c61f2154d4a0549",
     "mads": "c9f11f22aeef6787",
     "a-mads": "5851282cbb3e6f76",
+    "a-dogs": "1a8fd1ba3d0ce30c",
     "ranking": "7d8e99c5f8619ae1",
     "ensemble-ei": "bc534a990e7192d0",
     "gp-rgpe": "9f16e4b645220ddb",

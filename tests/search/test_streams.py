@@ -53,6 +53,7 @@ def streams(
         ("ensemble-ei", 6, set()),
         ("mads", 40, {("Mesh._nearest_free_rows", "_poll_points")}),
         ("a-mads", 30, {("Mesh._nearest_free_rows", "_poll_points")}),
+        ("a-dogs", 30, set()),
         ("ranking", 5, {("View.rng", "fit_ranker")}),
     ],
 )

@@ -25,7 +25,18 @@ PHRASE_BY_INPUT = {
 """What a network is given besides the slice, by its name in `training.inputs`."""
 PHRASE_BY_METHOD = {
     "grid": "the best of a grid over their shape and their training",
-    "random": "the best of many whose shape and training were drawn at random",
+    **dict.fromkeys(
+        ("random", "hyperband"),
+        "the best of many whose shape and training were drawn at random",
+    ),
+    **dict.fromkeys(
+        ("mads", "a-mads", "a-dogs"),
+        "the best found by direct search over their shape and their training",
+    ),
+    **dict.fromkeys(
+        ("ranking", "ensemble-ei"),
+        "the best found by ensembles of small networks that learn the losses of shape and training",
+    ),
     "tpe": (
         "the best found by tree-structured Parzen estimators over their shape and their training"
     ),

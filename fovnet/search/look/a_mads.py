@@ -1,4 +1,5 @@
-"""a-mads: mads with a global search in every other slot, which rescues it from a bad start.
+"""a-mads: mads with a global search in every other slot, which rescues it from a bad start; and
+a-dogs, that global search alone.
 
     p  interpolated losses, scaled: 0 the lowest, 1 the median and all above, failures too
     y  target, below 0
@@ -14,6 +15,7 @@ derivative-free optimization via global surrogates, part I* (J. Glob. Optim. 201
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +41,11 @@ def choose_by_a_mads(view: View) -> Choice:
         if row is not None:
             return Choice(row, step="search")
     return choose_by_mads(view)
+
+
+def choose_by_a_dogs(view: View) -> Choice:
+    """As `choose_by_a_mads`, with a global search in every slot."""
+    return choose_by_a_mads(replace(view, polling=replace(view.polling, every=1)))
 
 
 def _search_globally(view: View) -> int | None:
@@ -83,19 +90,23 @@ def reach_for_target(
 
 
 def _candidate_rows(view: View) -> Integers:
-    """The free rows; if categories are fixed, those with the categories of the best row, none
-    without an ordinal."""
+    """The free rows; if categories are fixed, those with the categories of the best row, and with
+    "reals" those that differ from it along real axes alone, as in the thesis; none without an axis
+    to go along."""
     free_rows = np.flatnonzero(view.is_free)
     if view.polling.categories == "free":
         return free_rows
-    is_categorical = np.array([axis.kind == "categorical" for axis in view.space.axes])
-    if is_categorical.all():
+    axes = view.space.axes
+    is_fixed = np.array([axis.kind == "categorical" for axis in axes])
+    if view.polling.categories == "reals":
+        is_fixed = np.array([not axis.is_real for axis in axes])
+    if is_fixed.all():
         return free_rows[:0]
-    categories = view.space.rows[:, is_categorical]
+    fixed_levels = view.space.rows[:, is_fixed]
     scored_rows, losses = view.scored_losses
     best_row = scored_rows[np.argmin(losses)]
-    has_best_categories = (categories[free_rows] == categories[best_row]).all(axis=1)
-    return np.asarray(free_rows[has_best_categories])
+    has_best_levels = (fixed_levels[free_rows] == fixed_levels[best_row]).all(axis=1)
+    return np.asarray(free_rows[has_best_levels])
 
 
 def scale_losses(losses: Floats) -> Floats:

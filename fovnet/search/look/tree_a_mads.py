@@ -1,6 +1,9 @@
-"""a-mads on a tree: mads with a global search in every other slot, among the points of a pool."""
+"""a-mads and a-dogs on a tree: mads with a global search in every other slot, or in all, among the
+points of a pool."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,6 +29,11 @@ def choose_by_a_mads_in_tree(view: TreeView) -> TreeChoice | None:
         if len(candidates):
             return TreeChoice(candidates[_search_globally(view, candidates)], step="search")
     return choose_by_mads_in_tree(view)
+
+
+def choose_by_a_dogs_in_tree(view: TreeView) -> TreeChoice | None:
+    """As `choose_by_a_mads_in_tree`, with a global search in every slot."""
+    return choose_by_a_mads_in_tree(replace(view, polling=replace(view.polling, every=1)))
 
 
 def _candidates(view: TreeView) -> Floats:

@@ -81,7 +81,8 @@ class Neighbour(NamedTuple):
 
 @dataclass(frozen=True)
 class Polling:
-    """How "mads" and "a-mads" poll; the defaults are recommended.  Its fields are settings.
+    """How "mads" and "a-mads" poll, and how "a-mads" and "a-dogs" search globally; the defaults are
+    recommended.  Its fields are settings.
 
     order        of a poll: by "shepard"'s mean of the ranks known near a point, on a tree by the cubic
                  interpolant of the scores; or "none"
@@ -90,7 +91,8 @@ class Polling:
                  on a tree structures take turns instead
     neighbours   exceptions from all levels of every category
     every        of how many slots one is a global search, "a-mads" only
-    categories   of that search "free", or "fixed" to those of the best row
+    categories   of that search "free", "fixed" to those of the best row, or with "reals" all axes
+                 fixed but those with a level that is no whole number
     target_step  by which it moves its target, as a share of the distance from the lowest score to
                  the median
     """
@@ -210,7 +212,7 @@ class View:
     continued_count  number of earlier slots that continue another, and so begin no row
     rung_epochs      the epochs at which trainings are compared before their end, which is the last;
                      empty: they are not
-    polling          of "mads" and "a-mads"
+    polling          of "mads", "a-mads" and "a-dogs"
     ranking          of "ranking"
     prior            what earlier searches taught, of "ranking" and "gp-rgpe"
     """

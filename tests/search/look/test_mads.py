@@ -383,8 +383,30 @@ def test_every_second_slot_is_a_global_search_and_fixed_categories_stay():
     assert [one.proposal.slot for one in trials if one.proposal.step == "search"] == list(
         range(4, 20, 2)
     )
+    _, trials = searched(MIXED, "a-dogs", loss, 20)
+    steps = [one.proposal.step for one in trials]
+    assert steps[1:] == ["spread"] * 2 + ["search"] * 17
     _, trials = searched(MIXED, "a-mads", loss, 20, polling=Polling(categories="fixed"))
     for number, one in enumerate(trials):
         if one.proposal.step == "search":
             best = min(trials[:number], key=lambda each: each.score)
             assert one.proposal.configuration["c"] == best.proposal.configuration["c"]
+
+
+def test_along_real_axes_alone_whole_numbers_and_categories_stay():
+    """As A-DOGS and a-mads have it in their source, where integers and categories are the poll's."""
+    levels = {"layers": range(4), "rate": [0.0, 0.25, 0.5, 0.75, 1.0], "c": ["p", "q"]}
+    space = Space.of(levels)
+    assert [axis.is_real for axis in space.axes] == [False, True, False]
+    loss = np.random.default_rng(0).uniform(size=len(space))
+    polling = Polling(categories="reals")
+    steps = set()
+    for method in ("a-mads", "a-dogs"):
+        _, trials = searched(space, method, loss, 20, polling=polling)
+        for number, one in enumerate(trials):
+            steps.add(one.proposal.step)
+            if one.proposal.step == "search":
+                best = min(trials[:number], key=lambda each: each.score).proposal
+                is_other_level = space.rows[one.proposal.row] != space.rows[best.row]
+                assert is_other_level.tolist() == [False, True, False]
+    assert "search" in steps and "poll 1" in steps
