@@ -16,9 +16,6 @@ from another_model import (
     STARTS,
     Task,
     app,
-    count_verdicts,
-    f1_of,
-    load_pictures,
     outcome_of,
     run_task,
 )
@@ -27,6 +24,8 @@ from fovnet.errors import FovnetError
 from fovnet.records import read_tsv
 from fovnet.search.slot_files import read_trials
 from fovnet.search.trial import Proposal
+from interrupted_pictures import count_verdicts, f1_of, load_pictures
+from picture_baselines import BASELINES, best_detector
 from tests.typed_words import output_of
 
 
@@ -127,3 +126,15 @@ def test_the_command_has_a_line_for_each_search_and_refuses_what_it_does_not_kno
         output_of(app, "--out", tmp_path, "--start", "worse")
     with pytest.raises(FovnetError, match="bench-method"):
         output_of(app, "--out", tmp_path, "--method", "madds")
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_a_baseline_calls_interrupted_what_lies_beyond_its_threshold(name: str) -> None:
+    """Of the training pictures, all complete, the share above it is what the quantile leaves."""
+    detector = best_detector(name, 0, (0.5, 0.9), epochs=2)
+    training, _, _ = load_pictures()
+    alarm_share = (detector.errors(training.pixels) > detector.threshold).mean()
+    quantile = float(detector.configuration.rpartition("=")[2])
+    assert alarm_share == pytest.approx(1 - quantile, abs=0.01)
+    again = best_detector(name, 0, (0.5, 0.9), epochs=2)
+    assert (again.score, again.configuration) == (detector.score, detector.configuration)

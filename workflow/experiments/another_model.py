@@ -18,9 +18,8 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -34,21 +33,20 @@ from fovnet.cli import main
 from fovnet.cli.options import Workers, folder_out, table_of
 from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.errors import ConfigError
-from fovnet.maths.intervals import cluster_bootstrap
 from fovnet.records import write_tsv
-from fovnet.search.look.view import POLLING, Neighbour
+from fovnet.search.look.view import POLLING, Neighbour, Polling
+from fovnet.search.methods import METHODS
 from fovnet.search.run import run_search
 from fovnet.search.search import Search
 from fovnet.search.space import Axis, Level, Space
 from fovnet.search.trial import Outcome, Proposal, Trial, best_trials
+from interrupted_pictures import Pictures, load_pictures, mean_f1, measure_f1
+from picture_baselines import BASELINES, best_detector
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 EPOCHS = 30
-PICTURE_SIDE = 8
-INTERRUPTED_SHARE = 0.25
-BLANKED_ROWS = 3
 SPACE = Space(
     (
         Axis("layers", (1, 2, 3, 4)),
@@ -91,27 +89,16 @@ RECOGNISER_BY_FILE = {"another-model.tsv": table_of(__name__)}
 app = typer.Typer(add_completion=False)
 
 
-class Pictures(NamedTuple):
-    """Pictures of eight by eight pixels.
-
-    pixels          (n, 64) in [0, 1]
-    is_interrupted  (n,)
-    """
-
-    pixels: Floats
-    is_interrupted: Mask
-
-
 @dataclass(frozen=True)
 class Task:
-    """One search: where its journal is, and what is given to it."""
+    """One search, or a baseline: where the journal is, and what is given to it."""
 
     folder: Path
     method: str
     start: str
     seed: int
     trials: int
-    as_in_thesis: bool = False
+    polling: Polling = POLLING
 
 
 @dataclass(frozen=True)
@@ -143,35 +130,11 @@ class Result:
 COLUMNS = tuple(field.name for field in fields(Result))
 
 
-@lru_cache(maxsize=1)
-def load_pictures() -> tuple[Pictures, Pictures, Pictures]:
-    """Pictures to train on, to choose by, and to test; always the same."""
-    from sklearn.datasets import load_digits
-
-    pixels = load_digits().data / 16.0
-    rng = np.random.default_rng(5)
-    rows = np.split(rng.permutation(len(pixels)), [len(pixels) // 2, 3 * len(pixels) // 4])
-    training, choosing, test = (pixels[part] for part in rows)
-    complete = Pictures(training, np.zeros(len(training), dtype=bool))
-    return complete, _interrupt_some(choosing, rng), _interrupt_some(test, rng)
-
-
-def _interrupt_some(pixels: Floats, rng: np.random.Generator) -> Pictures:
-    """The pictures (n, 64), some of them with BLANKED_ROWS rows blanked."""
-    is_interrupted = rng.random(len(pixels)) < INTERRUPTED_SHARE
-    squares = pixels.copy().reshape(-1, PICTURE_SIDE, PICTURE_SIDE)
-    for picture_number in np.flatnonzero(is_interrupted):
-        first_row = int(rng.integers(PICTURE_SIDE - BLANKED_ROWS + 1))
-        squares[picture_number, first_row : first_row + BLANKED_ROWS] = 0.0
-    return Pictures(squares.reshape(-1, PICTURE_SIDE**2), is_interrupted)
-
-
 def run_task(task: Task) -> Result:
     """What a search in this process came to, and the test of its best; killed, the same call goes
     on from the journal."""
-    neighbours: tuple[Neighbour, ...] = ()
-    if task.as_in_thesis:
-        neighbours = THESIS_NEIGHBOURS
+    if task.method in BASELINES:
+        return run_baseline(task)
     search = Search(
         SPACE,
         task.method,
@@ -181,7 +144,7 @@ def run_task(task: Task) -> Result:
         initial=None,
         predicted_seconds=predicted_seconds(),
         feasible=np.ones(len(SPACE), dtype=bool),
-        polling=replace(POLLING, neighbours=neighbours),
+        polling=task.polling,
     )
     with ThreadPoolExecutor(1) as pool:
 
@@ -190,6 +153,26 @@ def run_task(task: Task) -> Result:
 
         trials = run_search(search, trials=task.trials, folder=task.folder, submit=submit)
     return judge_best(task, trials)
+
+
+def run_baseline(task: Task) -> Result:
+    """What a baseline comes to without a search."""
+    quantiles = [float(level) for level in SPACE.axes[-1].levels]
+    detector = best_detector(task.method, task.seed, quantiles, EPOCHS)
+    _, _, test = load_pictures()
+    f1 = measure_f1(test, detector.errors(test.pixels) > detector.threshold)
+    return Result(
+        task.method,
+        "",
+        task.seed,
+        trials=1,
+        failed=0,
+        first=detector.score,
+        score=detector.score,
+        **f1._asdict(),
+        prevalence=float(test.is_interrupted.mean()),
+        configuration=detector.configuration,
+    )
 
 
 def predicted_seconds() -> Floats:
@@ -215,7 +198,7 @@ def outcome_of(proposal: Proposal) -> Outcome:
             device="cpu",
             message=f"loss {losses[-1]} after epoch {len(losses)}",
         )
-    score = 1.0 - float(f1_of(count_verdicts(choosing.is_interrupted, verdicts).sum(axis=0))[-1])
+    score = 1.0 - mean_f1(choosing, verdicts)
     return Outcome("completed", tuple(losses), (score,), score, seconds, device="cpu")
 
 
@@ -232,40 +215,11 @@ def judge(
 ) -> Mask | None:
     """(n,) whether a picture's error exceeds the quantile of the training pictures' errors; None if
     the model has diverged."""
-    import torch
-
-    training_errors = model.errors(torch.tensor(training.pixels, dtype=torch.float32))
-    errors = model.errors(torch.tensor(pictures.pixels, dtype=torch.float32))
+    training_errors = model.errors_of_pixels(training.pixels)
+    errors = model.errors_of_pixels(pictures.pixels)
     if not np.isfinite(training_errors).all():
         return None
     return np.asarray(errors > np.quantile(training_errors, quantile))
-
-
-def count_verdicts(interrupted: Mask, verdicts: Mask) -> Floats:
-    """(n, 4) of each picture: rightly told interrupted, wrongly told so, wrongly told complete,
-    rightly told so."""
-    return np.column_stack(
-        [
-            interrupted & verdicts,
-            ~interrupted & verdicts,
-            interrupted & ~verdicts,
-            ~interrupted & ~verdicts,
-        ]
-    ).astype(np.float64)
-
-
-def f1_of(counts: Floats) -> Floats:
-    """(..., 3) F1 of the complete and of the interrupted pictures, and their mean, from sums (...,
-    4) of `count_verdicts`; 0 where none is told rightly."""
-    true_alarms, false_alarms, missed, true_calm = np.moveaxis(counts, -1, 0)
-
-    def f1(right_count: Floats) -> Floats:
-        wrong_count = false_alarms + missed
-        return np.asarray(2 * right_count / np.maximum(2 * right_count + wrong_count, 1.0))
-
-    complete = f1(true_calm)
-    interrupted = f1(true_alarms)
-    return np.stack([complete, interrupted, (complete + interrupted) / 2], axis=-1)
 
 
 def judge_best(task: Task, trials: Sequence[Trial]) -> Result:
@@ -279,9 +233,6 @@ def judge_best(task: Task, trials: Sequence[Trial]) -> Result:
     model, _ = _train(proposal)
     verdicts = judge(model, training, test, float(proposal.configuration["quantile"]))
     assert verdicts is not None  # as it was when it was chosen
-    cells = count_verdicts(test.is_interrupted, verdicts)
-    complete, interrupted, mean = f1_of(cells.sum(axis=0)).tolist()
-    low, high = cluster_bootstrap(cells, lambda sums: f1_of(sums)[..., -1])
     return Result(
         task.method,
         task.start,
@@ -290,11 +241,7 @@ def judge_best(task: Task, trials: Sequence[Trial]) -> Result:
         failed,
         first=next(trial.score for trial in trials if trial.score is not None),
         score=best_trial.score,
-        complete=complete,
-        interrupted=interrupted,
-        mean=mean,
-        low=float(low),
-        high=float(high),
+        **measure_f1(test, verdicts)._asdict(),
         prevalence=float(test.is_interrupted.mean()),
         slot=proposal.slot,
         configuration=" ".join(f"{name}={level}" for name, level in proposal.configuration.items()),
@@ -311,7 +258,10 @@ def search_another_model(
     ],
     method: Annotated[
         list[str] | None,
-        typer.Option(help="One or several search methods; default: a-mads and random."),
+        typer.Option(
+            help="One or several search methods, or baselines that are not searched for: "
+            f"{', '.join(BASELINES)}; default: a-mads and random."
+        ),
     ] = None,
     trials: Annotated[
         int, typer.Option(min=1, help="Number of trainings per search, about two seconds each.")
@@ -330,21 +280,34 @@ def search_another_model(
             "the next one.",
         ),
     ] = False,
+    reals: Annotated[
+        bool,
+        typer.Option(
+            "--reals",
+            help="a-mads and a-dogs: global searches go along the real axes alone, dropout, rate "
+            "and quantile, as in the thesis.",
+        ),
+    ] = False,
     processes: Workers = 1,
 ) -> None:
     """Search another model, an autoencoder that tells interrupted digits from complete ones, as an
     example of a custom space: a journal for each search, which `fovnet search explain` explains."""
     methods = list(dict.fromkeys(method or ["a-mads", "random"]))
-    refuse_unknown_methods(methods)
+    refuse_unknown_methods(methods, [*METHODS, *BASELINES])
     if start not in STARTS:
         raise ConfigError(
             "bench-start", f"--start {start}: unknown; choose among {', '.join(STARTS)}"
         )
     start_and_variant = start
+    polling = POLLING
     if thesis:
-        start_and_variant = f"{start}-thesis"
+        start_and_variant += "-thesis"
+        polling = replace(polling, neighbours=THESIS_NEIGHBOURS)
+    if reals:
+        start_and_variant += "-reals"
+        polling = replace(polling, categories="reals")
     tasks = [
-        Task(out_folder / f"{name}-{start_and_variant}-{seed}", name, start, seed, trials, thesis)
+        Task(out_folder / f"{name}-{start_and_variant}-{seed}", name, start, seed, trials, polling)
         for name in methods
         for seed in range(seeds)
     ]

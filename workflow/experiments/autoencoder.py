@@ -33,12 +33,19 @@ OPTIMISERS: Mapping[str, Any] = {
 
 class Autoencoder(nn.Module):
     """Encoder to the mean and log variance of z, decoder back; the widths of L hidden layers lie
-    evenly between d and the size of z."""
+    evenly between d and the size of z.  One that is not variational has the mean alone."""
 
     def __init__(
-        self, size: int, layers: int, latent: int, activation: str, dropout: float
+        self,
+        size: int,
+        layers: int,
+        latent: int,
+        activation: str,
+        dropout: float,
+        is_variational: bool = True,
     ) -> None:
         super().__init__()
+        self.is_variational = is_variational
         widths = [round(width) for width in np.linspace(size, latent, layers + 2)[:-1]]
         self.encoder = _stack(widths, activation, dropout)
         self.mean = nn.Linear(widths[-1], latent)
@@ -48,9 +55,12 @@ class Autoencoder(nn.Module):
         )
 
     def loss(self, x: Tensor) -> Tensor:
-        """Mean of |x - x̂|² + KL(q(z|x) ‖ N(0, I)) over vectors (n, d), z drawn anew."""
+        """Mean of |x - x̂|² + KL(q(z|x) ‖ N(0, I)) over vectors (n, d), z drawn anew; of one that is
+        not variational, of |x - x̂|²."""
         hidden = self.encoder(x)
         mean = self.mean(hidden)
+        if not self.is_variational:
+            return torch.mean(((x - self.decoder(mean)) ** 2).sum(dim=1))
         log_variance = self.log_variance(hidden)
         z = mean + torch.exp(0.5 * log_variance) * torch.randn_like(mean)
         divergence = 0.5 * (mean**2 + log_variance.exp() - 1.0 - log_variance).sum(dim=1)
@@ -64,6 +74,10 @@ class Autoencoder(nn.Module):
             reconstruction = self.decoder(self.mean(self.encoder(x)))
             return np.asarray(((x - reconstruction) ** 2).sum(dim=1).double().numpy())
 
+    def errors_of_pixels(self, pixels: Floats) -> Floats:
+        """As `errors`, of an array (n, d)."""
+        return self.errors(torch.tensor(pixels, dtype=torch.float32))
+
 
 def _stack(widths: Sequence[int], activation: str, dropout: float) -> nn.Sequential:
     layers: list[nn.Module] = []
@@ -73,7 +87,12 @@ def _stack(widths: Sequence[int], activation: str, dropout: float) -> nn.Sequent
 
 
 def train_autoencoder(
-    vectors: Floats, configuration: Mapping[str, Any], *, epochs: int, seed: int
+    vectors: Floats,
+    configuration: Mapping[str, Any],
+    *,
+    epochs: int,
+    seed: int,
+    is_variational: bool = True,
 ) -> tuple[Autoencoder, list[float]]:
     """The autoencoder of a configuration trained on usual vectors (n, d) with one thread, and its
     loss in every epoch, which ends where the loss is not finite.
@@ -92,6 +111,7 @@ def train_autoencoder(
                 configuration["latent"],
                 configuration["activation"],
                 configuration["dropout"],
+                is_variational,
             )
             optimiser_class = OPTIMISERS[configuration["optimiser"]]
             optimiser = optimiser_class(model.parameters(), lr=configuration["rate"])
