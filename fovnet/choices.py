@@ -10,6 +10,7 @@ Kernel = Literal["matern52", "squared-exponential"]
 Hyperparameters = Literal["map", "sampled"]
 Choose = Literal["best", "drawn"]
 Fidelity = Literal["latest", "axis"]
+BoundWidth = float | Literal["schedule"]
 Candidates = Literal[24, "all"]
 # how "mads", "a-mads" and "a-dogs" search: `search.look.view.Neighbour` and `Polling`
 NeighbourLevels = Literal["all", "next", "steps"]

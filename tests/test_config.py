@@ -376,6 +376,8 @@ def test_what_is_recommended_is_what_is_configured_by_default() -> None:
         search.per_second,
         search.choose,
         search.fidelity,
+        search.target,
+        search.width,
     )
     assert configured == astuple(RECOMMENDED)
     assert Mads().model_dump() == {
@@ -390,6 +392,8 @@ def test_what_is_recommended_is_what_is_configured_by_default() -> None:
         ("tpe", {"candidates": "all"}),
         ("gp-ei", {"spend": "asha"}),
         ("gp-ei", {"choose": "drawn"}),
+        ("gp-pi", {"target": 0.3}),
+        ("gp-lcb", {"width": "schedule"}),
         ("gp-hyperband", {"eta": 4, "least_epochs": 2, "reuse": False, "fidelity": "axis"}),
         (
             "mads",
@@ -546,6 +550,14 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
             "search.neighbours.separable.too: unknown key.*'to'",
         ),
         ({"method": "mads", "mads": {"extended": 2}}, "search.mads.extended: 2: "),
+        ({"target": 0.3}, "target: gp-ei asks for no probability.*set method to gp-pi"),
+        (
+            {"method": "gp-pi", "targets": "ranked", "target": 0.3},
+            "target: targets ranked give no distance.*set targets to half-ranked",
+        ),
+        ({"method": "gp-pi", "width": 3}, "width: gp-pi has no confidence bound.*to gp-lcb"),
+        ({"method": "gp-lcb", "width": 0}, "search.width: 0: "),
+        ({"method": "gp-lcb", "width": "wide"}, "search.width: 'wide': .*'schedule'"),
         (
             {"ranking": {}},
             "ranking: method gp-ei learns no order; leave it out, or set method to ranking",

@@ -272,6 +272,8 @@ def _modelling_of(settings: Settings) -> Modelling:
         per_second=search_settings.per_second,
         choose=search_settings.choose,
         fidelity=search_settings.fidelity,
+        target=search_settings.target,
+        width=search_settings.width,
     )
 
 

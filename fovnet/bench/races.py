@@ -11,6 +11,7 @@ misses is given.  All methods start from the same rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -26,6 +27,7 @@ from fovnet.bench.replay import ReplayedSearch, replay
 from fovnet.bench.spending import METHODS_OWN_SPENDING, WAYS_TO_SPEND, ReplaySpending
 from fovnet.bench.tables import RecordedTable, load_table
 from fovnet.bench.together import Progress, run_each
+from fovnet.choices import BoundWidth
 from fovnet.config.files import parse
 from fovnet.config.search import METHODS_WITH_PRIOR
 from fovnet.config.yaml_text import read_value
@@ -121,6 +123,10 @@ class Entry:
             value_by_key |= {"eta": self.spending.eta, "least": self.spending.least}
         else:
             value_by_key.pop("fidelity", None)
+        if self.method != "gp-pi":
+            value_by_key.pop("target", None)
+        if self.method != "gp-lcb":
+            value_by_key.pop("width", None)
         if self.way_to_spend == "hyperband":
             value_by_key["reuse"] = self.spending.reuse
         unusual_value_by_key = {
@@ -290,7 +296,7 @@ def spread_rows(size: int, count: int) -> list[int]:
     return [number * size // count for number in range(count)]
 
 
-def modelling_of(**options: str) -> Modelling:
+def modelling_of(target: float | None = None, width: str = "2", **options: str) -> Modelling:
     """The modelling named by options of the command line.  Raises ConfigError "bench-modelling" for
     an unknown value."""
     type_by_option = get_type_hints(Modelling)
@@ -300,7 +306,21 @@ def modelling_of(**options: str) -> Modelling:
             raise ConfigError(
                 "bench-modelling", f"--{option} {value}: unknown; choose among {', '.join(choices)}"
             )
-    return Modelling(**cast(dict[str, Any], options))
+    return Modelling(**cast(dict[str, Any], options), target=target, width=_bound_width(width))
+
+
+def _bound_width(text: str) -> BoundWidth:
+    """The value of --width.  Raises ConfigError "bench-modelling" unless it is a number above 0, or
+    "schedule"."""
+    if text == "schedule":
+        return text
+    try:
+        width = float(text)
+    except ValueError:
+        width = math.nan
+    if not 0.0 < width < math.inf:
+        raise ConfigError("bench-modelling", f"--width {text}: give a number above 0, or schedule")
+    return width
 
 
 def ranking_of(settings: Sequence[str]) -> Ranking:

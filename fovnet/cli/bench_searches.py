@@ -133,6 +133,16 @@ Targets = Annotated[
 ]
 Kernel = Annotated[str, typer.Option(help="matern52 or squared-exponential.")]
 Hyperparameters = Annotated[str, typer.Option(help="map or sampled.")]
+ScoreToReach = Annotated[
+    float | None, typer.Option(help="The loss that gp-pi asks to reach; default: any improvement.")
+]
+WidthOfBound = Annotated[
+    str,
+    typer.Option(
+        help="Standard deviations from the mean to the bound of gp-lcb, or schedule: rising with "
+        "the draws."
+    ),
+]
 RankingSettings = Annotated[
     list[str] | None,
     typer.Option(
@@ -177,6 +187,8 @@ def bench_search(
     targets: Targets = None,
     kernel: Kernel = "matern52",
     hyperparameters: Hyperparameters = "map",
+    target: ScoreToReach = None,
+    width: WidthOfBound = "2",
     ranking: RankingSettings = None,
     prior: Priors = None,
     thesis: AsInThesis = False,
@@ -209,7 +221,7 @@ def bench_search(
         draws=draws,
         initial=initial,
         workers=workers,
-        modelling=modelling_of(**modelling_options),
+        modelling=modelling_of(target, width, **modelling_options),
         lead=lead,
         epochs=epochs,
         ranking=ranking_of(ranking or []),

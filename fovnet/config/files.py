@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from fovnet.config.faults import PathFaults, describe_wanted, key_path, show_value, suggest_key
 from fovnet.config.models import Settings
 from fovnet.config.reading import read_yaml
-from fovnet.config.search import SPEED_FORMS
+from fovnet.config.search import FORMS
 from fovnet.config.section import Section
 from fovnet.errors import ConfigError
 from fovnet.records import write_text
@@ -46,7 +46,7 @@ def parse_as(
     except ValidationError as error:
         faults_by_file: dict[str, list[str]] = {}
         for fault in error.errors():
-            value_keys = tuple(step for step in fault["loc"] if step not in SPEED_FORMS)
+            value_keys = tuple(step for step in fault["loc"] if step not in FORMS)
             faulty_file = name_source(value_keys, raw, source, overrides or {})
             faults_by_file.setdefault(faulty_file, []).append(
                 _fault_in_words({**fault, "loc": value_keys}, kind)

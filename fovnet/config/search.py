@@ -40,10 +40,12 @@ from fovnet.config.space import check_space
 from fovnet.config.start import StartValue
 from fovnet.config.tree import describe_header, is_tree
 
-SPEED_FORMS = ("numbers", "word")  # of `speed`
+FORMS = ("numbers", "word")  # of `speed` and `width`
 METHODS_WITH_IMPROVEMENT = ("gp-ei", "gp-hyperband", "ensemble-ei", "gp-rgpe")
 POLLING_METHODS = ("mads", "a-mads")
 DIRECT_METHODS = (*POLLING_METHODS, "a-dogs")
+METHODS_WITH_PROBABILITY = ("gp-pi", "gp-esp")
+METHODS_WITH_BOUND = ("gp-lcb", "gp-esp")
 METHODS_WITH_PRIOR = ("ranking", "gp-rgpe")
 METHODS_WITHOUT_PROCESS = ("grid", "tpe", "hyperband", "ranking", "ensemble-ei", *DIRECT_METHODS)
 PROCESS_KEYS = ("targets", "kernel", "hyperparameters", "per_second", "stop_below_regret")
@@ -65,7 +67,7 @@ REASON_AGAINST_TREE = {
 # fmt: off
 KEYS_ADDED_LATER = (
     "candidates", "spend", "eta", "least_epochs", "reuse", "fidelity", "choose", "neighbours",
-    "mads", "ranking", "prior", "learn_from", "limits",
+    "mads", "ranking", "prior", "learn_from", "limits", "target", "width",
 )
 """Keys of `search` that are left out of a record where they have their defaults."""
 # fmt: on
@@ -89,9 +91,9 @@ class Speed(Section):
     validation_share: PositiveFloat = 1 / 3
 
 
-def _form_of_speed(speed: Any) -> str:
-    """Which of its two forms `speed` has: "word" or "numbers"."""
-    if isinstance(speed, str):
+def _form_of(value: Any) -> str:
+    """Which of its two forms `speed` or `width` has: "word" or "numbers"."""
+    if isinstance(value, str):
         return "word"
     return "numbers"
 
@@ -166,6 +168,8 @@ class Search(Section):
     reuse         of the rungs, too
     fidelity      as in `fovnet.search.look.view`
     choose        as in `fovnet.search.look.view`
+    target        as in `fovnet.search.look.view`
+    width         as in `fovnet.search.look.view`
     neighbours    of the methods "mads" and "a-mads"
     mads          of these, and of "a-dogs"
     ranking       of the method "ranking"
@@ -201,6 +205,11 @@ class Search(Section):
     reuse: bool = True
     fidelity: Fidelity = "latest"
     choose: Choose = "best"
+    target: float | None = None
+    width: Annotated[
+        Annotated[PositiveFloat, Tag("numbers")] | Annotated[Literal["schedule"], Tag("word")],
+        Discriminator(_form_of),
+    ] = 2.0
     neighbours: dict[str, Neighbours] = {}
     mads: Mads | None = None
     ranking: Ranking | None = None
@@ -223,7 +232,7 @@ class Search(Section):
     seconds_limit: PositiveFloat | None = None
     speed: Annotated[
         Annotated[Speed, Tag("numbers")] | Annotated[Literal["measure"], Tag("word")],
-        Discriminator(_form_of_speed),
+        Discriminator(_form_of),
     ] = Speed()
     jobs: bool = False
 
@@ -356,6 +365,20 @@ class Search(Section):
             raise ValueError(
                 f"per_second: {self.method} computes no expected improvement to divide by "
                 "seconds; leave it out, or set method to gp-ei"
+            )
+        if self.target is not None and self.method not in METHODS_WITH_PROBABILITY:
+            raise ValueError(
+                f"target: {self.method} asks for no probability to reach it; leave it out, or set "
+                "method to gp-pi"
+            )
+        if self.target is not None and self.targets == "ranked":
+            raise ValueError(
+                "target: targets ranked give no distance to it; leave it out, or set targets to "
+                "half-ranked"
+            )
+        if self._is_set("width") and self.method not in METHODS_WITH_BOUND:
+            raise ValueError(
+                f"width: {self.method} has no confidence bound; leave it out, or set method to gp-lcb"
             )
         if self.stop_below_regret is not None and (
             self.method in REASON_WITHOUT_REGRET or self.targets == "ranked"

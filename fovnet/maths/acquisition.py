@@ -48,10 +48,22 @@ def log_probability_of_improvement(mean: Floats, variance: Floats, best: float) 
 def lower_confidence_bound(mean: Floats, variance: Floats, width: float = 2.0) -> Floats:
     """width · √variance - mean, (m,): the negative lower confidence bound, so that more is better.
 
-    Source: Srinivas et al., *Gaussian process optimization in the bandit setting* (2010), eq. 6,
-    with a constant width.
+    Source: Srinivas et al., *Gaussian process optimization in the bandit setting* (2010), eq. 6.
     """
     return np.asarray(width * _standard_deviation(variance) - mean)
+
+
+def scheduled_width(
+    evaluation_number: int, point_count: int, failure_probability: float = 0.1
+) -> float:
+    """√β of the t-th evaluation, from 1, for `lower_confidence_bound` over so many points: growing so
+    that with probability 1 - `failure_probability` no point is ever below its bound.
+
+    Source: Srinivas et al. (2010), theorem 1: β = 2 log(|D| t² π² / 6δ).
+    """
+    t_squared = evaluation_number**2
+    odds = point_count * t_squared * np.pi**2 / (6.0 * failure_probability)
+    return float(np.sqrt(2.0 * np.log(odds)))
 
 
 def expected_regret(

@@ -15,6 +15,8 @@ from fovnet.maths.ranks import mean_ranks
 Floats = NDArray[np.float64]
 
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
+FARTHEST_VALUE = 1e9
+"""Standard deviations, so many that farther ones differ in nothing."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,18 @@ class Target:
         return np.asarray(
             interpolated - (self.unit or 0.0) * np.maximum(lowest - np.asarray(value), 0.0)
         )
+
+    def value_below_best(self, score: float) -> float:
+        """The value of a score below the best one seen, the inverse of `score_of` there: infinitely
+        low without a unit.  At or above the best, that of the best."""
+        gap = max(float(self.scores.min()) / 2 - score / 2, 0.0)
+        lowest = float(self.values.min())
+        if gap == 0.0:
+            return lowest
+        if self.unit is None:
+            return -np.inf
+        # halved: the gap of two losses of 1e308 would overflow
+        return lowest - 2 * min(gap / self.unit, FARTHEST_VALUE)
 
     def is_within_reach(self, value: float) -> bool:
         """Whether a value has a score: not if it lies above the worst one seen, or, without a unit,

@@ -13,6 +13,7 @@ from fovnet.maths.acquisition import (
     log_h,
     log_probability_of_improvement,
     lower_confidence_bound,
+    scheduled_width,
 )
 
 
@@ -93,6 +94,13 @@ def test_the_confidence_bound_is_two_deviations_below_the_mean_and_turned():
     np.testing.assert_allclose(
         lower_confidence_bound(np.array([1.0, 0.0]), np.array([4.0, 0.0])), [3.0, 0.0], atol=1e-8
     )
+
+
+def test_the_published_schedule_widens_the_bound_with_the_points_and_the_evaluations():
+    """β = 2 log(|D| t² π² / 6δ), here of the 30th evaluation of 600 points."""
+    beta = 2 * np.log(600 * 30**2 * np.pi**2 / (6 * 0.1))
+    assert scheduled_width(30, 600) ** 2 == pytest.approx(beta)
+    assert scheduled_width(1, 600) < scheduled_width(2, 600) < scheduled_width(2, 601)
 
 
 @pytest.mark.parametrize("count", [1, 3, 40])

@@ -82,6 +82,17 @@ def test_the_largest_losses_there_are_have_values(warp):
     assert np.isfinite(target.values).all() and np.isfinite(target.unit)
 
 
+@pytest.mark.parametrize("name", ["half-ranked", "raw"])
+def test_a_score_below_the_best_has_the_value_that_leads_back_to_it(name):
+    scores = np.array([0.9, 0.5, 0.7, 2.0, 1e30])
+    target = TARGETS[name](scores if name == "half-ranked" else scores[:4])
+    below = target.value_below_best(0.2)
+    assert below < target.values.min() and target.score_of(below) == pytest.approx(0.2)
+    assert target.value_below_best(0.5) == target.value_below_best(0.8) == target.values.min()
+    assert np.isfinite(target.value_below_best(-1.7e308))
+    assert TARGETS["ranked"](scores).value_below_best(0.2) == -np.inf
+
+
 def test_ranks_know_no_units_and_never_leave_what_was_seen():
     target = rank_all(np.array([3.0, 1.0, 2.0]))
     assert target.unit is None and target.score_of(np.array([-9.0, 9.0])).tolist() == [1.0, 3.0]

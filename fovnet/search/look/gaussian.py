@@ -23,6 +23,7 @@ from fovnet.maths.acquisition import (
     log_expected_improvement,
     log_probability_of_improvement,
     lower_confidence_bound,
+    scheduled_width,
 )
 from fovnet.maths.growing import Growing
 from fovnet.maths.kernels import KERNELS
@@ -200,8 +201,9 @@ def choose_by_expected_improvement(view: View) -> Choice:
 
 
 def choose_by_improvement_probability(view: View) -> Choice:
-    """The row of greatest log probability to improve on the best score by 0.01 standard deviations
-    of the warped scores, weighted by its probability to train (`Chances.best`).
+    """The row of greatest log probability to reach the target of the settings, or where there is none,
+    or it is reached, to improve on the best score by 0.01 standard deviations of the warped scores;
+    weighted by its probability to train (`Chances.best`).
 
     Without that margin it would choose neighbours of the best row, which are better with a
     probability near 0.5, but by almost nothing.
@@ -210,8 +212,8 @@ def choose_by_improvement_probability(view: View) -> Choice:
 
 
 def choose_by_confidence_bound(view: View) -> Choice:
-    """The row, likely to train, of the lowest confidence bound: two standard deviations below the
-    mean."""
+    """The row, likely to train, of the lowest confidence bound, two standard deviations below the
+    mean, or as far as the settings say."""
     return choose_from_best(view, lowest_bound_rows)
 
 
@@ -276,8 +278,11 @@ def _log_mean_over_processes(
 def likeliest_improving_rows(view: View, belief: Belief, chances: Chances) -> Integers:
     """The choice of gp-pi."""
     free_rows = np.flatnonzero(view.is_free)
+    goal_value = belief.best_value - LEAST_IMPROVEMENT
+    if view.modelling.target is not None:
+        goal_value = min(goal_value, belief.target.value_below_best(view.modelling.target))
     log_promise = _log_mean_over_processes(
-        log_probability_of_improvement, belief, free_rows, belief.best_value - LEAST_IMPROVEMENT
+        log_probability_of_improvement, belief, free_rows, goal_value
     )
     return chances.best_rows(free_rows, log_promise)
 
@@ -285,7 +290,10 @@ def likeliest_improving_rows(view: View, belief: Belief, chances: Chances) -> In
 def lowest_bound_rows(view: View, belief: Belief, chances: Chances) -> Integers:
     """The choice of gp-lcb."""
     likely_rows = chances.rows_likely_to_train(np.flatnonzero(view.is_free))
-    promise = lower_confidence_bound(*moments_of_belief(belief))[likely_rows]
+    width = view.modelling.width
+    if width == "schedule":
+        width = scheduled_width(view.begun_count + 1, len(view.space))
+    promise = lower_confidence_bound(*moments_of_belief(belief), width)[likely_rows]
     return np.asarray(likely_rows[promise == promise.max()])
 
 

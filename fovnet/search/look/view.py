@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.choices import (
+    BoundWidth,
     Candidates,
     Choose,
     Fidelity,
@@ -30,6 +31,15 @@ from fovnet.search.trial import Forecast, Trial, is_configuration_to_blame, late
 
 Floats = NDArray[np.float64]
 
+DEFAULT_WIDTH = 2.0
+DEFAULTS_ADDED_LATER = {
+    "choose": "best",
+    "fidelity": "latest",
+    "target": None,
+    "width": DEFAULT_WIDTH,
+}
+"""Settings of `Modelling` that journals of before do not have."""
+
 
 @dataclass(frozen=True)
 class Modelling:
@@ -46,6 +56,9 @@ class Modelling:
                      proportion to it; "gp-ei" only
     fidelity         of trainings that are compared before their last epoch, the model sees the
                      "latest" score of a row only, or all, with their rung as an "axis" more
+    target           score that "gp-pi" asks to reach, until one does; None: any improvement
+    width            standard deviations from the mean to the bound of "gp-lcb"; or "schedule": as
+                     many as make it hold everywhere, rising with the trials
     """
 
     targets: Targets = "half-ranked"
@@ -54,16 +67,17 @@ class Modelling:
     per_second: bool = False
     choose: Choose = "best"
     fidelity: Fidelity = "latest"
+    target: float | None = None
+    width: BoundWidth = DEFAULT_WIDTH
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The modelling as JSON; without the last two where they have their defaults, as in
+        """The modelling as JSON; without the last four where they have their defaults, as in
         journals of before."""
         facts = asdict(self)
-        if self.choose == "best":
-            del facts["choose"]
-        if self.fidelity == "latest":
-            del facts["fidelity"]
+        for name, default in DEFAULTS_ADDED_LATER.items():
+            if facts[name] == default:
+                del facts[name]
         return facts
 
 

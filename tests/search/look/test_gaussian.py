@@ -10,7 +10,12 @@ from hypothesis.strategies import integers
 from scipy.linalg import cho_factor, cho_solve
 
 from fovnet.maths import gp
-from fovnet.maths.acquisition import expected_regret, log_expected_improvement
+from fovnet.maths.acquisition import (
+    expected_regret,
+    log_expected_improvement,
+    log_probability_of_improvement,
+    scheduled_width,
+)
 from fovnet.maths.growing import Growing
 from fovnet.maths.kernels import KERNELS, matern52
 from fovnet.maths.scales import Scales
@@ -22,7 +27,9 @@ from fovnet.search.look.gaussian import (
     Belief,
     add_rung_axis,
     believe,
+    choose_by_confidence_bound,
     choose_by_expected_improvement,
+    choose_by_improvement_probability,
     choose_by_thompson_draw,
 )
 from fovnet.search.look.view import Modelling, View
@@ -424,3 +431,33 @@ def test_hyper_parameters_are_fitted_to_the_last_value_of_a_row_in_its_first_pla
     X, y = fitting.Observations.of(SPACE, *told).warped(None)
     np.testing.assert_array_equal(X, SPACE.unit_cube[rows])
     np.testing.assert_array_equal(y, final)
+
+
+def test_a_target_is_reached_for_until_it_is_and_asked_of_gp_pi_alone():
+    """The row likeliest to lie below the target, by the textbook's probability."""
+    view = view_of(seen(12))
+    belief, free_rows = believe(view), np.flatnonzero(view.is_free)
+    best = belief.target.scores.min()
+    target = best - 0.2
+    goal = belief.target.values.min() - 0.2 / belief.target.unit
+    mean, variance = belief.mean[0][free_rows], belief.variance[0][free_rows]
+    likeliest_row = free_rows[log_probability_of_improvement(mean, variance, goal).argmax()]
+    usual = choose_by_improvement_probability(view).row
+
+    def row_with(target):
+        modelling = replace(MODELLING[0], target=target)
+        return choose_by_improvement_probability(replace(view, modelling=modelling)).row
+
+    assert row_with(target) == likeliest_row != usual
+    assert row_with(best) == row_with(best + 1.0) == usual
+
+
+def test_the_bound_lies_as_far_below_the_mean_as_the_settings_say():
+    view = view_of(seen(12))
+    belief, free_rows = believe(view), np.flatnonzero(view.is_free)
+    deviation = np.sqrt(belief.variance[0][free_rows])
+    for width, distance in ((0.1, 0.1), (9.0, 9.0), ("schedule", scheduled_width(13, len(SPACE)))):
+        modelling = replace(MODELLING[0], width=width)
+        choice = choose_by_confidence_bound(replace(view, modelling=modelling))
+        bound = belief.mean[0][free_rows] - distance * deviation
+        assert bound[free_rows == choice.row][0] == pytest.approx(bound.min())
