@@ -313,7 +313,7 @@ def _bound_width(text: str) -> BoundWidth:
     """The value of --width.  Raises ConfigError "bench-modelling" unless it is a number above 0, or
     "schedule"."""
     if text == "schedule":
-        return text
+        return "schedule"
     try:
         width = float(text)
     except ValueError:
