@@ -128,8 +128,8 @@ def remove_uncovered_thumbnails(places: Places) -> None:
 
 
 def split_name(name: str) -> tuple[str, int]:
-    """KEY and N of a folder called KEY-N."""
-    key, _, version = name.rpartition("-")
+    """KEY and N of a folder called KEY-N, or of the answer on one of its echoes, called KEY-N#ECHO."""
+    key, _, version = name.partition("#")[0].rpartition("-")
     return key, int(version)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from highdicom.sr import DeviceObserverIdentifyingAttributes
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 from pynetdicom import AE, build_role, evt
@@ -28,6 +29,7 @@ from fovnet.node.node import Node
 from fovnet.node.peers import LOCAL_CALLER
 from fovnet.node.places import Places, lock_places
 from fovnet.node.settings import NodeSettings
+from fovnet.report.exports.identity import device_uid_for
 
 PATIENT = {"PatientName": "Doe^Jane", "PatientID": "MRN-4711", "AccessionNumber": "ACC-0815"}
 
@@ -90,12 +92,17 @@ def at_work(
 
 
 def own_report(image: Dataset) -> Dataset:
-    """What marks a report of fovnet's in the study of an image; the rest of it is not looked at."""
+    """What marks a report of fovnet's in the study of an image, the device that observed; the rest of
+    it is not looked at."""
     report, report.file_meta = Dataset(), FileMetaDataset()
     report.SOPClassUID, report.SOPInstanceUID = Comprehensive3DSRStorage, generate_uid()
     report.StudyInstanceUID, report.SeriesInstanceUID = image.StudyInstanceUID, generate_uid()
     report.PatientID, report.PatientName = image.PatientID, image.PatientName
-    report.Modality, report.Manufacturer = "SR", "fovnet"
+    report.Modality = "SR"
+    device = DeviceObserverIdentifyingAttributes(
+        device_uid_for("a model"), name="fovnet", model_name="a model"
+    )
+    report.ContentSequence = list(device)
     report.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
     return report
 

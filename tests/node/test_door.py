@@ -254,7 +254,8 @@ def test_our_own_report_passes_and_is_not_kept_and_anothers_is_refused(
     """The audit has a row for each outcome, when the association has ended."""
     here, (image,) = opened(), series(1, 1)
     ours, others = own_report(image), own_report(image)
-    others.Manufacturer = "Other"
+    others.Manufacturer = "fovnet"  # which anybody may write
+    others.ContentSequence[0].UID = others.SOPInstanceUID
     ae = AE("ARCHIVE")
     ae.add_requested_context(Comprehensive3DSRStorage)
     ae.add_requested_context(MRImageStorage)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fovnet.node.inbox import Inbox, find_unanswered_series
 from fovnet.node.places import Places, lock_places, split_name
 from fovnet.records import checksum, write_json
+from fovnet.volume.sources.discovery import name_volumes
 
 REST_S, LONGEST_S = 10.0, 35.0
 
@@ -25,6 +26,12 @@ class Clock:
 
 def keep(inbox: Inbox, key: str, name: str, content: bytes) -> None:
     inbox.keep(lambda file: file.write(content), lambda _: (key, name))
+
+
+def test_answers_on_all_echoes_are_of_the_series_by_their_names() -> None:
+    volume_ids = name_volumes([Path(f"series/ab-12#{echo}") for echo in ("1001", "1002", "1003")])
+    assert len(set(volume_ids)) == 3
+    assert set(map(split_name, ["ab-12", *volume_ids])) == {("ab", 12)}
 
 
 def answer(places: Places, home: Path) -> None:

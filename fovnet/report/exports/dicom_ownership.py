@@ -10,9 +10,14 @@ from typing import Any, BinaryIO, NamedTuple
 from pydicom import dcmread
 
 from fovnet.errors import FovnetError, ModelError
+from fovnet.report.exports.identity import device_uid_for
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import without_warnings
 from fovnet.volume.dicom.survey import survey
+
+# DICOM PS3.16, TID 1004: device observer identifying attributes
+OBSERVER_UID_CODE = "121012"
+OBSERVER_MODEL_CODE = "121015"
 
 
 class StudyAndSeries(NamedTuple):
@@ -111,20 +116,30 @@ def _studies_and_series_at(source: Path) -> set[StudyAndSeries]:
     return {StudyAndSeries(frame.facts.study_uid, frame.facts.series_uid) for frame in first_frames}
 
 
+def _is_our_report(header: Any) -> bool:
+    """Whether a header is that of a report whose observer has the UID that fovnet gives to itself
+    with the model named; Manufacturer "fovnet" anybody may write."""
+    if header.get("Modality") != "SR":
+        return False
+    item_by_code = {
+        item.ConceptNameCodeSequence[0].CodeValue: item
+        for item in header.get("ContentSequence", [])
+    }
+    observer_uid = item_by_code[OBSERVER_UID_CODE].UID
+    return bool(observer_uid == device_uid_for(item_by_code[OBSERVER_MODEL_CODE].TextValue))
+
+
 def is_our_dicom(path: Path | BinaryIO) -> bool:
     """Whether a DICOM file is a report by fovnet, or a copy whose header fovnet was the last to
     change; False if it cannot be read."""
     try:
         with without_warnings():
             header = dcmread(
-                path, specific_tags=["Modality", "Manufacturer", "OriginalAttributesSequence"]
-            )
-            is_our_report = (
-                header.get("Modality") == "SR" and header.get("Manufacturer") == "fovnet"
+                path, specific_tags=["Modality", "ContentSequence", "OriginalAttributesSequence"]
             )
             attribute_changes = header.get("OriginalAttributesSequence") or [{}]
             is_our_copy = attribute_changes[-1].get("ModifyingSystem") == "fovnet"
-            return bool(is_our_report or is_our_copy)
+            return is_our_copy or _is_our_report(header)
     except MemoryError:
         raise
     except Exception:  # files in users' folders may have any content

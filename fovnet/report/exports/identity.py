@@ -30,6 +30,11 @@ def uid_for(*identity: object) -> str:
     return f"{UUID_ROOT}{uuid_number}"
 
 
+def device_uid_for(model_identity: str) -> str:
+    """The UID of the device that fovnet is with these networks."""
+    return uid_for("device", model_identity)
+
+
 def content_of(dataset: Any, excluded_names: Collection[str] = ()) -> str:
     """All attributes of a dataset with their values, as JSON ordered by tag, without those that are
     named in `excluded_names` at its top level.

@@ -48,7 +48,7 @@ from fovnet.report.exports.dicom_ownership import (
     refuse_other_series,
     withdraw_files,
 )
-from fovnet.report.exports.identity import content_of, uid_for
+from fovnet.report.exports.identity import content_of, device_uid_for, uid_for
 from fovnet.report.exports.inherited import MAY_BE_EMPTY, clean_header
 from fovnet.report.exports.originals import (
     UTF_8,
@@ -153,7 +153,7 @@ def _set_uids_of_content(report: Any) -> None:
 def _observation_context(answer: StoredAnswer) -> Any:
     """The observation context: fovnet as a device, with its ensemble as model."""
     device = DeviceObserverIdentifyingAttributes(
-        uid_for("device", answer.model_identity),
+        device_uid_for(answer.model_identity),
         name="fovnet",
         manufacturer_name="fovnet",
         model_name=answer.model_identity,
