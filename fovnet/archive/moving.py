@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import ssl
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -107,14 +108,18 @@ class Reception:
 
 @contextmanager
 def open_reception(
-    folder: Path, own_title: str, port: int, callers: Sequence[Caller]
+    folder: Path,
+    own_title: str,
+    port: int,
+    callers: Sequence[Caller],
+    tls_context: ssl.SSLContext | None = None,
 ) -> Iterator[Reception]:
-    """A door that is open while the block runs, port 0 for any.  Raises ConfigError
-    "archive-door" if the port is taken."""
+    """A door that is open while the block runs, port 0 for any; with a context it speaks TLS alone.
+    Raises ConfigError "archive-door" if the port is taken."""
     reception = Reception(folder)
     door = Door(reception, Figures(), LIMITS, callers, reception.note)
     try:
-        reception.port = door.open(own_title, "", port, None)
+        reception.port = door.open(own_title, "", port, tls_context)
     except OSError as fault:
         raise ConfigError("archive-door", f"--move, {refusal_of_port(fault, port)}") from fault
     try:
@@ -171,7 +176,9 @@ class SeriesMove(SeriesRetrieve):
     def _nothing_comes(self, code: str) -> ArchiveError:
         """What is said where the archive cannot send, or does not."""
         advice = "try whether the archive still has it"
-        if self.reception.refusal:
+        if "TLS" in self.reception.refusal:
+            advice = "have it send by TLS, with a certificate of the authorities that --ca gives"
+        elif self.reception.refusal:
             advice = "let it in"
         elif not self.reception.image_count:
             advice = (

@@ -167,7 +167,8 @@ class NetworkArchive:
             return ArchiveError(
                 "archive-unreachable",
                 f"{self.name}: does not answer by TLS with a certificate that is trusted and names the host; "
-                "give the authorities that signed it by --ca, or try whether it is up and speaks TLS",
+                "give the authorities that signed it by --ca, and --tls-cert if it asks for ours, or try whether "
+                "it is up and speaks TLS",
             )
         return ArchiveError(
             "archive-unreachable",

@@ -22,7 +22,7 @@ from fovnet.errors import ConfigError
 from fovnet.node.outbox import Outbox, Pauses
 from fovnet.node.peers import Caller, all_callers, peer_of, title_of
 from fovnet.node.places import Places
-from fovnet.node.tls import client_context
+from fovnet.node.tls import client_context, server_context
 from fovnet.watch.log import write_nothing
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Address:
     authorities  whose certificates are trusted (PEM); None: those of the system
     own_title    our AE title
     tls          whether the DICOM network is called by TLS
+    certificate, key   ours (PEM), for calls and for the door, which then speaks TLS alone
     door         where images come by C-MOVE; None: by C-GET
     """
 
@@ -65,6 +66,8 @@ class Address:
     authorities: Path | None = None
     own_title: str = "FOVNET"
     tls: bool = False
+    certificate: Path | None = None
+    key: Path | None = None
     uses_environment: bool = True
     door: DoorAddress | None = None
 
@@ -142,7 +145,8 @@ def _open_network_fetch(address: Address, throttle: Throttle) -> Iterator[Fetch]
         ).fetch()
         return
     callers = all_callers(door.callers, archive.peer, "")
-    with open_reception(door.folder, archive.own_title, door.port, callers) as reception:
+    tls_in = _door_context(address)
+    with open_reception(door.folder, archive.own_title, door.port, callers, tls_in) as reception:
         yield lambda row, folder: SeriesMove(
             _open_network_archive(address), arrival_of(row, folder), reception
         ).fetch()
@@ -192,11 +196,19 @@ def _refuse_unfit_door(address: Address) -> None:
             "archive-door",
             f"--move: {address.place} is asked by DICOMweb, which sends to no port; leave --move out",
         )
-    if address.tls:
+    if address.tls and address.certificate is None:
         raise ConfigError(
             "archive-door",
-            "--move with --tls: images would come in without TLS; leave --move out, and they come by C-GET",
+            "--move with --tls: images would come in without TLS; give --tls-cert, or leave --move out, and "
+            "they come by C-GET",
         )
+
+
+def _door_context(address: Address) -> ssl.SSLContext | None:
+    """What a door speaks TLS with; None for one that speaks plainly.  Raises as `server_context`."""
+    if address.certificate is None:
+        return server_context(None, address.key, None)
+    return server_context(address.certificate, address.key, address.authorities)
 
 
 def _open_web_archive(address: Address) -> WebArchive:
@@ -223,7 +235,7 @@ def _open_network_archive(address: Address) -> NetworkArchive:
         )
     tls_context: ssl.SSLContext | None = None
     if address.tls:
-        tls_context = client_context(None, None, address.authorities)
+        tls_context = client_context(address.certificate, address.key, address.authorities)
     return NetworkArchive(peer_of(address.place, ""), title_of(address.own_title), tls_context)
 
 

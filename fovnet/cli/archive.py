@@ -107,10 +107,23 @@ TokenFile = Annotated[
     Path | None, PathOption(help="A file with a bearer token; read for each request.")
 ]
 Authorities = Annotated[
-    Path | None, PathOption("--ca", help="Authorities (PEM) to trust instead of the system's.")
+    Path | None,
+    PathOption(
+        "--ca",
+        "--tls-ca",
+        help="Authorities (PEM) to trust instead of the system's; with --tls-cert, who sends to --move "
+        "must have a certificate of theirs.",
+    ),
 ]
 Title = Annotated[str, typer.Option(help="Our AE title, for AE@HOST:PORT.")]
 Tls = Annotated[bool, typer.Option("--tls", help="Speak TLS with AE@HOST:PORT.")]
+TlsCertificate = Annotated[
+    Path | None,
+    PathOption(
+        "--tls-cert", help="Our certificate (PEM): the port of --move then speaks TLS alone."
+    ),
+]
+TlsKey = Annotated[Path | None, PathOption("--tls-key", help="Its key (PEM), without a password.")]
 
 
 @archive.command("plan", epilog=PLAN_HELP)
@@ -127,11 +140,13 @@ def plan(
     ca: Authorities = None,
     aet: Title = "FOVNET",
     tls: Tls = False,
+    tls_cert: TlsCertificate = None,
+    tls_key: TlsKey = None,
 ) -> None:
     """List the series of an archive without fetching an image: worklist.tsv, what its headers claim, what
     is left out and why, and estimates of bytes and hours."""
     query = Query(span_of(dates), modality_of(modality), description, read_uids(uids))
-    address = Address(place, netrc, token_file, ca, aet, tls)
+    address = Address(place, netrc, token_file, ca, aet, tls, tls_cert, tls_key)
     included_kinds = kinds_included(include)
     with (
         open_archive(address) as opened_archive,
@@ -237,6 +252,8 @@ def run(
     ca: Authorities = None,
     aet: Title = "FOVNET",
     tls: Tls = False,
+    tls_cert: TlsCertificate = None,
+    tls_key: TlsKey = None,
     move: MovePort = None,
     senders: Senders = None,
     report_to: ReportPlace = "",
@@ -255,7 +272,7 @@ def run(
     """Answer the series of a plan, fetched from the archive by WADO-RS, C-GET or C-MOVE; one that does not come never
     stops the rest, and a killed run resumes with the same command."""
     place, rows = read_plan(plan_folder)
-    address = Address(place, netrc, token_file, ca, aet, tls)
+    address = Address(place, netrc, token_file, ca, aet, tls, tls_cert, tls_key)
     report_address = replace(address, place=report_to)
     if move is not None:
         door = DoorAddress(out_folder / IMAGES_FOLDER, move, tuple(map(caller_of, senders or ())))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from fovnet.archive.worklist import WorklistRow
 from fovnet.errors import ConfigError
 from fovnet.node.peers import Caller
 from fovnet.volume.dicom.table import short_hash
-from tests.archive.conftest import ROOT, SLICES, dcmqrscp_of
+from tests.archive.conftest import ROOT, SLICES, dcmqrscp_of, orthanc_of
 from tests.programs import free_port
 
 pytest.importorskip("dicomweb_client", reason="dicomweb-client is not installed: make setup")
@@ -86,3 +87,44 @@ def test_a_door_that_does_not_fit_is_told_of(place, tls, tmp_path) -> None:
     with pytest.raises(ConfigError) as fault:
         fault_of(place, tmp_path, 0, tls=tls)
     assert fault.value.code == "archive-door"
+
+
+@pytest.fixture(scope="module")
+def orthanc_with_tls(tmp_path_factory, certificates, study_images):
+    """Orthanc, which is called by TLS, and sends by TLS with a certificate of its own."""
+    door_port = free_port()
+    node = {"AET": "FOVNET", "Host": "127.0.0.1", "Port": door_port, "UseDicomTls": True}
+    settings = {
+        "DicomTlsEnabled": True,
+        "DicomTlsCertificate": str(certificates.cert),
+        "DicomTlsPrivateKey": str(certificates.key),
+        "DicomTlsTrustedCertificates": str(certificates.ca),
+        "DicomModalities": {"fovnet": node},
+    }
+    with orthanc_of(tmp_path_factory.mktemp("orthanc"), **settings) as server:
+        server.store(study_images(1))
+        yield replace(server, door_port=door_port)
+
+
+def test_images_come_by_tls_both_ways(orthanc_with_tls, certificates, tmp_path) -> None:
+    """Orthanc asks callers for a certificate; so does the door."""
+    server = orthanc_with_tls
+    ours = {
+        "authorities": certificates.ca,
+        "certificate": certificates.cert,
+        "key": certificates.key,
+    }
+    door = DoorAddress(tmp_path / "fetched", server.door_port)
+    address = Address(server.network, tls=True, door=door, **ours)
+    with open_fetch(address, Throttle()) as fetch:
+        fetch(ROW, tmp_path / "fetched" / "series")
+    assert len(list((tmp_path / "fetched" / "series").iterdir())) == SLICES
+
+
+def test_images_do_not_come_without_tls_where_the_door_speaks_it(
+    orthanc, certificates, tmp_path
+) -> None:
+    ours = {"certificate": certificates.cert, "key": certificates.key}
+    fault = fault_of(orthanc.network, tmp_path, orthanc.door_port, **ours)
+    assert fault.code == "archive-unreachable"
+    assert "127.0.0.1 failed to agree on TLS (wrong version number)); have it send by" in str(fault)
