@@ -14,6 +14,6 @@ answered as they come.
 Behind these doors: `claims`, what an archive answers, as text; `spans` and `listing`, all studies of
 an archive that limits its answers; `web`, QIDO-RS; `credentials`, how it is let in; `network`, C-FIND;
 `arrival`, the images of a series, checked; `fetching` and `multipart`, WADO-RS; `retrieving`,
-`getting` and `moving`, C-GET and C-MOVE; `storing`, STOW-RS; `journal`, what is done; and `faults`,
-what an archive does wrong.
+`getting` and `moving`, C-GET and C-MOVE; `storing`, STOW-RS; `journal`, what is done; `page`, what
+people see of a run; and `faults`, what an archive does wrong.
 """

@@ -10,9 +10,12 @@ from typing import Any
 
 from prometheus_client.metrics_core import Metric
 
+from fovnet.archive.page import run_subject
 from fovnet.archive.run import ArchiveRun
 from fovnet.errors import ConfigError
 from fovnet.machine.ports import refusal_of_port
+from fovnet.node.page import page_answer
+from fovnet.node.places import STORED, UNSENT
 from fovnet.watch.metrics import (
     answer_gauges,
     counter,
@@ -26,11 +29,13 @@ from fovnet.watch.serving import health_answer, serve
 
 @contextmanager
 def serve_metrics(archive_run: ArchiveRun, port: int) -> Iterator[str]:
-    """The address of /metrics and /health, served while the block runs; port 0 takes any.
+    """The address of the page, /metrics and /health, served while the block runs; port 0 takes any.
 
     Raises ConfigError "node-port" if it is taken.
     """
+    subject = run_subject(archive_run)
     answer_by_path = {
+        "/": lambda: page_answer(subject, run_status(archive_run), archive_run.tally),
         "/health": lambda: health_answer(run_status(archive_run)),
         "/metrics": metrics_answer(lambda: run_metrics(archive_run)),
     }
@@ -53,8 +58,12 @@ def run_status(archive_run: ArchiveRun) -> dict[str, Any]:
     if queue is not None:
         status = {"trouble": queue.trouble, "oldest_waiting_s": queue.oldest_waiting_s()}
         status |= {f"series_{state}": count for state, count in queue.count_by_state().items()}
+    if archive_run.reporting is not None:
+        status[f"reports_{UNSENT}"] = archive_run.reporting.unsent_count
+        status[f"reports_{STORED}"] = archive_run.reporting.stored_count
     return {
         **status,
+        "drift": "",
         "series_answered": archive_run.tally.series_count,
         "series_failed": len(archive_run.failed),
         "free_bytes": shutil.disk_usage(archive_run.folder).free,
@@ -67,6 +76,11 @@ def run_metrics(archive_run: ArchiveRun) -> list[Metric]:
     status = run_status(archive_run)
     states = ("waiting", "fetching", "put_off", "answered", "failed")
     series_by_state = {state: status.get(f"series_{state}", 0) for state in states}
+    reports_by_state = {
+        state: status[f"reports_{state}"]
+        for state in (UNSENT, STORED)
+        if f"reports_{state}" in status
+    }
     failed_by_code = Counter(fault.code for _, fault in list(archive_run.failed))
     return [
         gauge("trouble", "1 where nothing is asked for.", bool(status["trouble"])),
@@ -81,6 +95,7 @@ def run_metrics(archive_run: ArchiveRun) -> list[Metric]:
             status["oldest_waiting_s"],
         ),
         *answer_gauges(archive_run.tally),
+        gauges("reports", "Reports unsent, and stored by this run.", "state", reports_by_state),
         counter("retries", "Attempts that were put off.", status.get("retries", 0)),
         stage_histogram(archive_run.figures),
         gauge("free_bytes", "Free on the disk.", status["free_bytes"]),

@@ -198,7 +198,7 @@ PagePort = Annotated[
     typer.Option(
         min=-1,
         max=65535,
-        help="Port of /metrics and /health on 127.0.0.1; 0: any free one, -1: none.",
+        help="Port of the page, /metrics and /health on 127.0.0.1; 0: any free one, -1: none.",
     ),
 ]
 LogFormatOption = Annotated[LogFormat, LOG_FORMAT]
@@ -352,7 +352,7 @@ def _write_audit(audit: Audit, address: Address, outcome: str, image_count: int)
 
 @contextmanager
 def _watched(archive_run: ArchiveRun, port: int) -> Iterator[None]:
-    """Serves the metrics of a run on a port while the block runs; -1: none.
+    """Serves the page and the metrics of a run on a port while the block runs; -1: none.
 
     Raises ConfigError "node-port" if it is taken.
     """
@@ -362,9 +362,9 @@ def _watched(archive_run: ArchiveRun, port: int) -> Iterator[None]:
     from fovnet.archive.metrics import serve_metrics  # imports a library that is an extra
 
     with serve_metrics(archive_run, port) as address:
-        archive_run.log("started", f"metrics and health: {address}", address=address)
+        archive_run.log("started", f"page: {address}", address=address)
         if archive_run.log is write_nothing:
-            err.print(f"metrics and health: {address}")
+            err.print(f"page: {address}")
         yield
 
 

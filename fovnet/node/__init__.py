@@ -13,9 +13,9 @@ what lies between.
     table      answers.tsv, a row of every answer
     tls        the certificates of both
     conformance  the statement that a PACS administrator asks for
+    page       a page for people, about a node or a run over an archive
     answering  the same answer as `fovnet predict`, and its report
 
 Behind these doors, in the order of a series' way: `connection`, `lobby` and `refusals`, who is
-connected, and who is told why not; `table`, a row of every answer; and `metrics` and `page`, what is told of
-all this on a local port.
+connected, and who is told why not; and `metrics`, what is told of all this on a local port.
 """

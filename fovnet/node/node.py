@@ -21,7 +21,7 @@ from fovnet.node.door import Door
 from fovnet.node.inbox import Inbox, find_unanswered_series
 from fovnet.node.metrics import node_metrics
 from fovnet.node.outbox import Outbox
-from fovnet.node.page import page_answer
+from fovnet.node.page import node_subject, page_answer
 from fovnet.node.places import DELIVERED, STATES, Places, remove_uncovered_thumbnails, split_name
 from fovnet.node.settings import NodeSettings
 from fovnet.unforeseen import log_of
@@ -113,8 +113,9 @@ class Node:
             with suppress(OSError):  # told of, and tried again, by the first step
                 self._answering.table.mend()
             tally = self._answering.table.tally
+            subject = node_subject(settings.title, self.places)
             answer_by_path = {
-                "/": lambda: page_answer(settings.title, self.status(), self.places, tally),
+                "/": lambda: page_answer(subject, self.status(), tally),
                 "/health": lambda: health_answer(self.status()),
                 "/metrics": metrics_answer(
                     lambda: node_metrics(

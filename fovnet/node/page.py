@@ -1,12 +1,13 @@
-"""A page about the node for people: what waits, what was answered, the newest series.  It names no
-patient; thumbnails show images."""
+"""A page about a service for people, the node or a run over an archive: what waits, what was answered,
+the newest series.  It names no patient; thumbnails show images."""
 
 from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from fovnet.decision.statements import UNSURE, YES
@@ -79,10 +80,34 @@ class NewestRow:
 
 
 @dataclass(frozen=True)
-class NodePage:
+class PageSubject:
+    """What a page is about.
+
+    kind              of the service, in words
+    title             its name
+    places            the folders of its reports
+    queue_figures     names of those that tell what waits
+    words_by_figure   what its figures are called
+    answer_time       when a volume was answered, in seconds since 1970; 0.0 if that is not known
+    thumbnail_paths   of a volume: the first that exists is shown
+    """
+
+    kind: str
+    title: str
+    places: Places
+    queue_figures: Sequence[str]
+    words_by_figure: Mapping[str, str]
+    answer_time: Callable[[CountedAnswer], float]
+    thumbnail_paths: Callable[[str], Sequence[Path]]
+    reports_caption: str
+    newest_caption: str
+
+
+@dataclass(frozen=True)
+class ServicePage:
     """The whole page."""
 
-    title: str
+    subject: PageSubject
     trouble: str
     drift: str
     queue: ReportTable
@@ -95,44 +120,64 @@ class NodePage:
     newest: tuple[NewestRow, ...]
 
 
-def page_answer(title: str, figures: Mapping[str, Any], places: Places, tally: Tally) -> Answer:
+def node_subject(title: str, places: Places) -> PageSubject:
+    """What the page of a node is about."""
+    return PageSubject(
+        kind="a DICOM node",
+        title=title,
+        places=places,
+        queue_figures=QUEUE_FIGURES,
+        words_by_figure=WORDS_BY_FIGURE,
+        answer_time=lambda answer: places.answer_time(answer.series_key),
+        thumbnail_paths=lambda volume_id: [
+            places.thumbnail_path(volume_id, faces=faces) for faces in (False, True)
+        ],
+        reports_caption="On the disk; delivered ones are removed after some hours.",
+        newest_caption="Names are hashes; answers.tsv has the UIDs. Pictures go when the images go.",
+    )
+
+
+def page_answer(subject: PageSubject, figures: Mapping[str, Any], tally: Tally) -> Answer:
     """What is answered to a request for the page.
 
     figures  numbers by name; `trouble`, what is wrong, and `drift`, in words
     """
-    template = template_environment().get_template("node.html.jinja")
-    page = make_node_page(title, figures, places, tally)
+    template = template_environment().get_template("service.html.jinja")
+    page = make_page(subject, figures, tally)
     return Answer(template.render(page=page).encode(), HTML)
 
 
-def make_node_page(
-    title: str, figures: Mapping[str, Any], places: Places, tally: Tally
-) -> NodePage:
-    """The page of a node: its figures, what its table comes to, and the newest series."""
+def make_page(subject: PageSubject, figures: Mapping[str, Any], tally: Tally) -> ServicePage:
+    """The page of a service: its figures, what its table comes to, and the newest series."""
     recent_answers = tally.recent()
     newest_answers = recent_answers[: -MOST_ROWS - 1 : -1]
-    return NodePage(
-        title=title,
+    words_by_figure = subject.words_by_figure
+    report_figures = [f"reports_{state}" for state in STATES]
+    return ServicePage(
+        subject=subject,
         trouble=figures["trouble"],
         drift=figures["drift"],
-        queue=_figure_table("waits", figures, QUEUE_FIGURES),
-        throughput=_throughput_table(figures, places, recent_answers),
+        queue=_figure_table("waits", figures, words_by_figure, subject.queue_figures),
+        throughput=_throughput_table(subject, figures, recent_answers),
         outcomes=_count_table(
             "answer", {STATUS_IN_WORDS.get(s, s): count for s, count in tally.by_status().items()}
         ),
         regions=_region_table(tally),
         refusals=_count_table("refused for", tally.by_code()),
-        reports=_figure_table("reports", figures, [f"reports_{state}" for state in STATES]),
-        figures=_figure_table("all figures", figures, [*WORDS_BY_FIGURE]),
-        newest=tuple(_newest_row(answer, places) for answer in newest_answers),
+        reports=_figure_table("reports", figures, words_by_figure, report_figures),
+        figures=_figure_table("all figures", figures, words_by_figure, [*words_by_figure]),
+        newest=tuple(_newest_row(answer, subject) for answer in newest_answers),
     )
 
 
 def _figure_table(
-    name: str, figures: Mapping[str, Any], figure_names: Sequence[str]
+    name: str,
+    figures: Mapping[str, Any],
+    words_by_figure: Mapping[str, str],
+    figure_names: Sequence[str],
 ) -> ReportTable:
     rows = [
-        (WORDS_BY_FIGURE[figure], _format_figure(figure, figures[figure]))
+        (words_by_figure[figure], _format_figure(figure, figures[figure]))
         for figure in figure_names
         if figure in figures
     ]
@@ -156,30 +201,33 @@ def _region_table(tally: Tally) -> ReportTable:
 
 
 def _throughput_table(
-    figures: Mapping[str, Any], places: Places, answers: list[CountedAnswer]
+    subject: PageSubject, figures: Mapping[str, Any], answers: list[CountedAnswer]
 ) -> ReportTable:
     """Series answered within the last hour, of the newest RECENT_SERIES, and what was taken."""
     hour_ago = time.time() - SECONDS_PER_HOUR
-    recent_keys = dict.fromkeys(answer.series_key for answer in answers)
-    hour_count = sum(places.answer_time(key) >= hour_ago for key in recent_keys)
+    answer_by_key = {answer.series_key: answer for answer in answers}
+    hour_count = sum(subject.answer_time(answer) >= hour_ago for answer in answer_by_key.values())
     hour_in_words = f"{hour_count:,}"
     if hour_count == RECENT_SERIES:
         hour_in_words += " or more"
     rows = [("series answered in the last hour", hour_in_words)]
     for figure in ("series_answered", "instances", "bytes", "seconds"):
         if figure in figures:
-            rows.append((WORDS_BY_FIGURE[figure], _format_figure(figure, figures[figure])))
+            words = subject.words_by_figure[figure]
+            rows.append((words, _format_figure(figure, figures[figure])))
     return ReportTable(("throughput", "number"), rows)
 
 
-def _newest_row(answer: CountedAnswer, places: Places) -> NewestRow:
+def _newest_row(answer: CountedAnswer, subject: PageSubject) -> NewestRow:
     words_by_answer: dict[str, list[str]] = {YES: [], UNSURE: []}
     for region, word in answer.answer_by_region.items():
         words_by_answer.setdefault(word, []).append(region)
     report_states = [
-        state for state in STATES if (places.reports(state) / f"{answer.volume_id}.dcm").exists()
+        state
+        for state in STATES
+        if (subject.places.reports(state) / f"{answer.volume_id}.dcm").exists()
     ]
-    answer_time = time.localtime(places.answer_time(answer.series_key))
+    answer_time = time.localtime(subject.answer_time(answer))
     return NewestRow(
         volume_id=answer.volume_id,
         time=time.strftime("%d %b %H:%M:%S", answer_time),
@@ -188,14 +236,14 @@ def _newest_row(answer: CountedAnswer, places: Places) -> NewestRow:
         unsure=", ".join(words_by_answer[UNSURE]),
         codes=" ".join(answer.codes),
         report=" ".join(report_states),
-        picture=_picture_uri(answer.volume_id, places),
+        picture=_picture_uri(subject.thumbnail_paths(answer.volume_id)),
     )
 
 
-def _picture_uri(volume_id: str, places: Places) -> str:
-    for faces in (False, True):
+def _picture_uri(paths: Sequence[Path]) -> str:
+    for path in paths:
         try:
-            content = places.thumbnail_path(volume_id, faces=faces).read_bytes()
+            content = path.read_bytes()
         except FileNotFoundError:
             continue
         return "data:image/jpeg;base64," + base64.b64encode(content).decode()

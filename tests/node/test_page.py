@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fovnet.node.page import MOST_ROWS, page_answer
+from fovnet.node.page import MOST_ROWS, node_subject, page_answer
 from fovnet.node.places import Places, lock_places
 from fovnet.report.content.faces import COVERED_GREY
 from fovnet.watch.serving import Answer, serve
@@ -59,7 +59,7 @@ def test_whatever_stands_in_it_the_page_is_text_and_loads_nothing(tmp_path) -> N
         CountedAnswer(f"{k:032x}-1", f"{k:032x}", EVIL, (EVIL,), {EVIL: "yes"}) for k in range(60)
     )
     with lock_places(tmp_path / "node") as places:
-        html = page_answer(EVIL, FIGURES, places, tally).body.decode()
+        html = page_answer(node_subject(EVIL, places), FIGURES, tally).body.decode()
     outline = outline_of(html)
     assert "script" not in outline.tags and "url(" not in html and "@import" not in html
     assert outline.addresses == []
