@@ -17,7 +17,7 @@ import yaml
 from typer.main import get_group
 
 from fovnet._version import __version__
-from fovnet.cli import predicting
+from fovnet.cli import bids, predicting
 from fovnet.config.files import parse_as
 from fovnet.config.node import NodeOptions
 from fovnet.volume.dicom.triage import INCLUDABLE_KINDS
@@ -30,7 +30,7 @@ import importlib, json, pkgutil, sys
 from importlib.metadata import packages_distributions
 import gdcm, highdicom, isal, jinja2, matplotlib, onnxruntime, PIL, threadpoolctl  # within functions
 import fovnet.archive, fovnet.node, fovnet.watch
-from fovnet.cli import archive, node, predicting
+from fovnet.cli import archive, bids, mercure, node, predicting
 rooms = fovnet.archive, fovnet.node, fovnet.watch
 for module in [found.name for room in rooms for found in pkgutil.walk_packages(room.__path__, f"{room.__name__}.")]:
     importlib.import_module(module)
@@ -79,32 +79,65 @@ def test_the_settings_of_the_composed_node_are_valid_and_name_its_neighbour() ->
     assert yaml.safe_load(modalities) == {"fovnet": [options.aet, fovnet, options.port]}
 
 
-def test_the_boutiques_descriptor_has_options_and_choices_of_predict() -> None:
-    descriptor = json.loads((PACKAGING / "boutiques.json").read_text())
-    parameters = get_group(predicting.verbs).commands["predict"].params
+DESCRIPTORS = {"boutiques.json": predicting, "boutiques-bids.json": bids}
+
+
+@pytest.mark.parametrize("name", DESCRIPTORS)
+def test_a_boutiques_descriptor_has_options_and_choices_of_its_verb(name: str) -> None:
+    descriptor = json.loads((PACKAGING / name).read_text())
+    verb = descriptor["name"].removeprefix("fovnet ")
+    parameters = get_group(DESCRIPTORS[name].verbs).commands[verb].params
     options = {
         word for parameter in parameters for word in (*parameter.opts, *parameter.secondary_opts)
     }
     inputs = {entry["id"]: entry for entry in descriptor["inputs"]}
-    assert {entry.get("command-line-flag", "--out") for entry in inputs.values()} <= options
-    assert inputs["include"]["value-choices"] == list(INCLUDABLE_KINDS)
+    assert {entry.get("command-line-flag", "--out") for entry in inputs.values()} <= {
+        *options,
+        "--out",
+    }
+    if "include" in inputs:
+        assert inputs["include"]["value-choices"] == list(INCLUDABLE_KINDS)
+    if "level" in inputs:
+        assert inputs["level"]["value-choices"] == list(bids.Level)
     assert descriptor["tool-version"] == __version__
     # those that Boutiques fills in before it judges would be options that nobody gave
     assert not any("default-value" in entry for entry in inputs.values())
 
 
-def test_boutiques_makes_the_command_that_a_shell_wants(tmp_path) -> None:
+INVOCATIONS = {
+    "boutiques.json": (
+        {
+            "scans": ["a b/x.nii.gz", "c"],
+            "answers": "out",
+            "include": ["phase", "single"],
+            "workers": 2,
+            "no_faces": True,
+        },
+        "fovnet predict 'a b/x.nii.gz' c --out out --include phase,single --workers 2 --no-faces",
+    ),
+    "boutiques-bids.json": (
+        {
+            "bids_dir": "a b",
+            "output_dir": "out",
+            "level": "participant",
+            "participant_label": ["01", "02"],
+            "no_faces": True,
+        },
+        "fovnet bids 'a b' out participant --no-faces --participant-label 01 02",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", INVOCATIONS)
+def test_boutiques_makes_the_command_that_a_shell_wants(name: str, tmp_path) -> None:
     bosh = which("bosh")
     if bosh is None:
         pytest.skip("bosh is not installed: pip install boutiques")
-    descriptor = str(PACKAGING / "boutiques.json")
+    invocation, command = INVOCATIONS[name]
+    descriptor = str(PACKAGING / name)
     subprocess.run([bosh, "validate", descriptor], check=True, capture_output=True)
-    invocation = tmp_path / "invocation.json"
-    given = {"scans": ["a b/x.nii.gz", "c"], "answers": "out", "include": ["phase", "single"]}
-    invocation.write_text(json.dumps({**given, "workers": 2, "no_faces": True}))
-    words = [bosh, "exec", "simulate", descriptor, "-i", str(invocation)]
+    path = tmp_path / "invocation.json"
+    path.write_text(json.dumps(invocation))
+    words = [bosh, "exec", "simulate", descriptor, "-i", str(path)]
     told = subprocess.run(words, check=True, capture_output=True, text=True).stdout
-    command = (
-        "fovnet predict 'a b/x.nii.gz' c --out out --include phase,single --workers 2 --no-faces"
-    )
     assert told.splitlines()[-1] == command

@@ -58,6 +58,11 @@ VERBS = {
     "predict": ("predicting",
         "Predict which regions new volumes show; one broken file never stops the rest, and a killed run "
         "resumes\nwith the same command."),
+    "bids": ("bids",
+        "Answer a BIDS data set as a BIDS App: a derivative with the regions that each volume shows."),
+    "mercure": ("mercure",
+        "Answer as a module of the DICOM orchestrator mercure: images of MERCURE_IN_DIR; result.json and "
+        "structured\nreports in MERCURE_OUT_DIR."),
     "codes": ("predicting",
         "List all values of `code` in spans.tsv, as a tab-separated table: code, status, meaning, what "
         "to try,\nand which answers on regions become unsure."),

@@ -6,6 +6,7 @@ begins.
                 a YAML mapping
     prediction  `Prediction`, of a file of its own: an archive answered shard by shard
     node        `NodeOptions`, of a file of its own, too: a DICOM node
+    mercure     `MercureSettings`, of a task of mercure: a module there
     numbers     as people write them
     reading     `read_yaml`
     yaml_text   what a YAML text says otherwise than it looks

@@ -48,7 +48,7 @@ class AtWork:
 
     def until(self, **wanted: int) -> dict[str, Any]:
         """What the node tells as soon as these numbers are as wanted, and no series is on its way."""
-        waited = time.monotonic() + 120
+        waited = time.monotonic() + 600
         while time.monotonic() < waited:
             told = self.node.status()
             there = all(told.get(name, 0) == many for name, many in wanted.items())

@@ -1,0 +1,16 @@
+"""The settings of a rule of mercure, the DICOM orchestrator, for the module that fovnet is there."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fovnet.choices import IncludableSeries
+from fovnet.config.section import Section
+
+
+class MercureSettings(Section):
+    """What `fovnet mercure` is told: options of `fovnet predict`; and whether there are reports."""
+
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    include: list[IncludableSeries] = []
+    reports: bool = True
