@@ -25,6 +25,7 @@ from fovnet.search.look.view import (
     RANKING,
     RECOMMENDED,
     Choice,
+    Look,
     Modelling,
     Polling,
     Ranking,
@@ -249,6 +250,11 @@ class Search(AnySearch):
         return self.space.nearest_row(self.space.rows[self.start], self.feasible)
 
     @property
+    def look(self) -> Look:
+        """Where the method looks."""
+        return METHODS[self.method].look
+
+    @property
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The rows, their predicted seconds, mask and memory."""
         arrays: dict[str, NDArray[Any]] = {
@@ -333,7 +339,7 @@ class Search(AnySearch):
         )
         # the same bits on every number of cores, and no competition with running trainings
         with one_thread():
-            return self._pick(METHODS[self.method].look(view))
+            return self._pick(self.look(view))
 
     def recorded_pick(self, earlier: Sequence[Proposal], proposal: Proposal) -> Pick | None:
         """The row of a proposal, None if it is not feasible, or begun twice."""

@@ -9,7 +9,8 @@ is the best. A list is sorted without a fault if its scores fall strictly as its
 
 The thesis gives lists, layers, and the range control: scores s are kept within ±2 by 2 tanh(s/100).
 It does not give what is assumed here: Adam, its rate, new lists at every epoch, and real numbers
-(of 100 out of 1 ...  100 there is one list alone).
+(of 100 out of 1 ...  100 there is one list alone). `sorting_course.py` shows why long training
+unlearns the order.
 """
 
 from __future__ import annotations
@@ -77,11 +78,20 @@ class Study:
             RUNS, -1, 1
         )
 
+    def draw_batch(self, rng: np.random.Generator) -> Batch:
+        """The lists of a step."""
+        numbers = self.numbers(self.batch, rng)
+        return Batch(numbers, numbers[:0], lambda s: self.slope(s[..., 0])[..., None])
+
+    def bounded(self, s: Floats) -> Floats:
+        """The scores as the loss has them."""
+        if self.within is None:
+            return s
+        return np.asarray(self.within * np.tanh(0.01 * s))
+
     def slope(self, s: Floats) -> Floats:
         """The gradient of the loss in the scores (R, B · n) of the networks."""
-        bounded = s
-        if self.within is not None:
-            bounded = self.within * np.tanh(0.01 * s)
+        bounded = self.bounded(s)
         lists = bounded.reshape(-1, self.size)
         _, slopes = list_mle(lists, np.ones(self.size), np.arange(self.size))
         gradient = slopes.reshape(s.shape) / s.shape[1]
@@ -95,12 +105,7 @@ def share_sorted(study: Study) -> float:
     RUNS."""
     rng = np.random.default_rng(0)
     networks = Layers.draw((1, 32, 32, 1), RUNS, rng)
-
-    def draw_batch() -> Batch:
-        numbers = study.numbers(study.batch, rng)
-        return Batch(numbers, numbers[:0], lambda s: study.slope(s[..., 0])[..., None])
-
-    train(Ranker(networks), draw_batch, study.epochs, study.rate, study.rate_end)
+    train(Ranker(networks), lambda: study.draw_batch(rng), study.epochs, study.rate, study.rate_end)
     list_scores = score_points(networks, study.numbers(TEST_LISTS, rng)).reshape(-1, study.size)
     return float((np.diff(list_scores) < 0.0).all(axis=1).mean())
 

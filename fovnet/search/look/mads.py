@@ -14,19 +14,15 @@ it has a score: of NOMAD's progressive barrier (a second centre, the best among 
 violate a limit least) nothing is left to do.  With a soft limit it would be that centre, and a
 tolerance that falls when neither centre improves.
 
-The thesis's static surrogates were measured with 20 runs on each of four tables with learning
-curves, and left out. Screening the points of a poll by a tenth of a training each needed 605 to
-1,065 epochs to one of the best 1 %, in place of 1,158 to 1,795, but `spend: asha` needs 400 to 465
-and trains nothing twice. Stopping a training at milestones unless it has come a share of the best
-one's way (HyperNOMAD's envelope) pruned the best row for good in 0, 19, 0 and 4 of the 20 runs;
-asha in none.
+The thesis's static surrogates are left out: `workflow/experiments/static_surrogates.py` measures
+them, and the README there has the figures.
 Sources: as in mesh.py; the thesis's algorithms 1, 2 and 4, merged.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -142,6 +138,11 @@ def choose_by_mads(view: View) -> Choice:
     """The next point of the poll around the best row, of the lowest mean of ranks known near it;
     where the smallest poll is used up, of that around the next best.  No forecast; `step` says
     which part of the search it is."""
+    return choose_in_poll(view, pick_by_rank)
+
+
+def choose_in_poll(view: View, pick: PollPick) -> Choice:
+    """The same with another choice among the rows of a poll."""
     view = without_misfits(view)
     ranked_trials = RankedTrials.of(view)
     mesh = mesh_of(view.space, view.polling, view.seed)
@@ -149,7 +150,7 @@ def choose_by_mads(view: View) -> Choice:
     if view.begun_count >= view.initial_count and poll_state is not None:
         for step, rows in _poll_steps(mesh, poll_state, ranked_trials, view.is_free):
             if len(rows):
-                return Choice(_pick_row(view, ranked_trials, rows), step=step)
+                return Choice(pick(view, ranked_trials, rows), step=step)
     return choose_spread(view)._replace(step="spread")
 
 
@@ -185,6 +186,10 @@ class RankedTrials:
         ranks = np.empty(len(losses))
         ranks[ascending_order] = np.minimum(np.arange(len(losses)), scored_count)
         return cls(finished_rows, ranks, finished_rows[ascending_order[:scored_count]])
+
+
+PollPick = Callable[[View, RankedTrials, Integers], int]
+"""Which of the free rows (m,) of a poll comes next."""
 
 
 def _poll_steps(
@@ -240,7 +245,7 @@ def _best_in_another_category(
     return next(iter(best_rows[difference_counts == 1].tolist()), None)
 
 
-def _pick_row(view: View, ranked_trials: RankedTrials, rows: Integers) -> int:
+def pick_by_rank(view: View, ranked_trials: RankedTrials, rows: Integers) -> int:
     """Of these rows (m,) the one of lowest mean of the ranks known near it, or the first, as the
     settings say."""
     if len(rows) == 1 or view.polling.order == "none":
