@@ -394,6 +394,7 @@ def test_what_is_recommended_is_what_is_configured_by_default() -> None:
         ("gp-ei", {"choose": "drawn"}),
         ("gp-pi", {"target": 0.3}),
         ("gp-lcb", {"width": "schedule"}),
+        ("hyperband", {"rung_minutes": 27.0}),
         ("gp-hyperband", {"eta": 4, "least_epochs": 2, "reuse": False, "fidelity": "axis"}),
         (
             "mads",
@@ -464,6 +465,11 @@ def test_a_method_spends_as_the_table_of_methods_says_unless_told_otherwise(meth
             {"eta": 4},
             {},
             "eta: for trainings that are compared before their end.*leave out, or set spend to asha",
+        ),
+        (
+            {"rung_minutes": 27},
+            {},
+            "rung_minutes: for trainings that are compared before their end",
         ),
         ({"method": "tpe", "fidelity": "axis"}, {}, "fidelity: axis: method tpe has no model"),
         (

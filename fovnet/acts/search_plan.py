@@ -298,4 +298,5 @@ def _schedule_of(settings: Settings) -> Schedule:
         least=search_settings.least_epochs,
         reuse=search_settings.reuse,
         restarts=training_settings.cooldown > 0,
+        minutes=search_settings.rung_minutes,
     )

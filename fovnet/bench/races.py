@@ -121,6 +121,7 @@ class Entry:
             value_by_key |= self.ranking.facts
         if self.way_to_spend in ("asha", "hyperband"):
             value_by_key |= {"eta": self.spending.eta, "least": self.spending.least}
+            value_by_key["minutes"] = self.spending.minutes
         else:
             value_by_key.pop("fidelity", None)
         if self.method != "gp-pi":

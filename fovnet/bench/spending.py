@@ -29,12 +29,14 @@ class ReplaySpending:
     eta    one of this many trainings on a rung continues
     least  epochs of the first rung
     reuse  whether hyperband may continue trainings that an earlier bracket stopped
+    minutes  of the last rung, by the recorded costs in seconds; None: rungs are epochs
     """
 
     way: str | None = None
     eta: int = 3
     least: int = 1
     reuse: bool = True
+    minutes: float | None = None
 
     def way_of(self, method: str) -> str:
         """The way in which a method spends, one of WAYS_TO_SPEND."""
@@ -46,7 +48,14 @@ class ReplaySpending:
         way_of_method = self.way_of(method)
         if way_of_method == ONE_EPOCH:
             return Schedule("asha", epochs, max(2, epochs))
-        return Schedule(cast(SpendKind, way_of_method), epochs, self.eta, self.least, self.reuse)
+        return Schedule(
+            cast(SpendKind, way_of_method),
+            epochs,
+            self.eta,
+            self.least,
+            self.reuse,
+            minutes=self.minutes,
+        )
 
     def make_spend(self, method: str, budget: int) -> Spend:
         """The policy that spends so many epochs in all."""

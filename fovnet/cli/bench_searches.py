@@ -104,6 +104,14 @@ Reuse = Annotated[
     bool,
     typer.Option(help="Whether hyperband may continue trainings that an earlier bracket stopped."),
 ]
+RungMinutes = Annotated[
+    float | None,
+    typer.Option(
+        min=0.001,
+        help="Rungs are this many minutes, by the recorded costs, and a third, a ninth, ... of "
+        "them (--eta); default: epochs.",
+    ),
+]
 Fidelity = Annotated[
     str,
     typer.Option(
@@ -178,6 +186,7 @@ def bench_search(
     eta: Eta = 3,
     least_epochs: LeastEpochs = 1,
     reuse: Reuse = True,
+    rung_minutes: RungMinutes = None,
     fidelity: Fidelity = "latest",
     choose: RowChoice = "best",
     initial: InitialDraws = None,
@@ -212,7 +221,7 @@ def bench_search(
     }
     methods = list(dict.fromkeys(method or DEFAULT_METHODS))
     _refuse_methods_and_spending(methods, spend, workers)
-    spending = ReplaySpending(spend, eta, least_epochs, reuse)
+    spending = ReplaySpending(spend, eta, least_epochs, reuse, rung_minutes)
     contestants = list(dict.fromkeys(parse_contestant(name, spending) for name in methods))
     entry_template = Entry(
         table=Path(),

@@ -68,6 +68,7 @@ REASON_AGAINST_TREE = {
 KEYS_ADDED_LATER = (
     "candidates", "spend", "eta", "least_epochs", "reuse", "fidelity", "choose", "neighbours",
     "mads", "ranking", "prior", "learn_from", "limits", "target", "width",
+    "rung_minutes",
 )
 """Keys of `search` that are left out of a record where they have their defaults."""
 # fmt: on
@@ -166,6 +167,7 @@ class Search(Section):
     eta           of the rungs, as in `fovnet.search.spend.schedule`
     least_epochs  of the rungs, too
     reuse         of the rungs, too
+    rung_minutes  of the rungs, too: the last one's
     fidelity      as in `fovnet.search.look.view`
     choose        as in `fovnet.search.look.view`
     target        as in `fovnet.search.look.view`
@@ -203,6 +205,7 @@ class Search(Section):
     eta: int = 3
     least_epochs: PositiveInt = 1
     reuse: bool = True
+    rung_minutes: PositiveFloat | None = None
     fidelity: Fidelity = "latest"
     choose: Choose = "best"
     target: float | None = None
@@ -472,7 +475,9 @@ class Search(Section):
                 "it out, or set method to gp-ei"
             )
         rung_keys = [
-            key for key in ("eta", "least_epochs", "reuse", "fidelity") if self._is_set(key)
+            key
+            for key in ("eta", "least_epochs", "reuse", "rung_minutes", "fidelity")
+            if self._is_set(key)
         ]
         if self.way_to_spend == "full" and rung_keys:
             raise ValueError(

@@ -542,7 +542,7 @@ def make_proposal(
     )
     if schedule.kind == "full":
         return proposal
-    rung_epochs = schedule.rungs[move.rung]
+    rung_epochs = schedule.epochs_at(move.rung, pick.seconds)
     return replace(
         proposal,
         predicted_seconds=pick.seconds * (rung_epochs - begun_epochs) / schedule.epochs,

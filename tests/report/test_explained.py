@@ -92,6 +92,7 @@ WAYS = {
     },
     "asha, along an axis": ("gp-ei", 40, falling, {**OF_AXIS, "asked": 9}),
     "asha under way": ("random", 6, falling, {"schedule": Schedule("asha", 9)}),
+    "asha, by minutes": ("random", 9, falling, {"schedule": Schedule("asha", 9, minutes=9.0)}),
     "asha, one slot": ("random", 1, falling, {"schedule": Schedule("asha", 9)}),
     "asha, nothing yet": ("random", 0, falling, {"schedule": Schedule("asha", 9)}),
     "asha, no score": (
@@ -165,6 +166,7 @@ def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
             "asha under way",
             "after 1, 3 and 9 epochs (asha): of 5 configurations begun none went to the end",
         ),
+        ("asha, by minutes", "Trainings were compared after 1, 3 and 9 minutes (asha)"),
         ("asha, one slot", "No two trainings that ran to the end can be compared"),
         ("hyperband", "already in the same order: after 1 epoch "),
     ],

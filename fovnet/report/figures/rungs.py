@@ -14,7 +14,6 @@ from matplotlib.lines import Line2D
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style, legend_above
 from fovnet.drawing.scales import scale_axis, unit_of_time
 from fovnet.search.explain.spent import Spending, Stretch
-from fovnet.words import several
 
 FIRST_COLOUR = "#b5d0e4"
 LAST_COLOUR = "#0d151c"
@@ -169,7 +168,7 @@ def _successive_slots(stretches: Sequence[Stretch]) -> list[tuple[Stretch, Stret
 
 def _draw_legend(axis: Any, spending: Spending, colours: Sequence[str]) -> None:
     """The colour of each rung, the cross of failures, and the line of the lowest score."""
-    rung_names = [several(rung.epochs, "epoch") for rung in spending.rungs]
+    rung_names = [rung.name for rung in spending.rungs]
     handles = [
         Line2D([], [], color=colour, linewidth=5, label=rung_name)
         for colour, rung_name in zip(colours, rung_names, strict=True)

@@ -43,7 +43,7 @@ class Stretch:
 class Rung:
     """The trainings that ended at one rung, and what happened to them.
 
-    epochs            at which trainings are compared on this rung
+    epochs            at which trainings are compared on this rung, with minutes at most
     training_count    trainings that ended here, failed_count of them without a score
     continued_count   those that went on to a higher rung
     stopped_count     those with a score that did not, 0 on the last rung
@@ -51,6 +51,7 @@ class Rung:
                       to have
     pair_count        pairs of trainings with a score both here and at the end, 0 on the last rung
     same_order_count  those of them that ended in the same order
+    minutes           predicted, at which they are compared in place of epochs; None: they are not
     """
 
     epochs: int
@@ -61,6 +62,28 @@ class Rung:
     epochs_spent: int = field(metadata=json_key("spent"))
     pair_count: int = field(metadata=json_key("pairs"))
     same_order_count: int = field(metadata=json_key("alike"))
+    minutes: float | None = None
+
+    @property
+    def length(self) -> str:
+        """At which trainings are compared, without the unit."""
+        if self.minutes is None:
+            return str(self.epochs)
+        return f"{self.minutes:.3g}"
+
+    @property
+    def name(self) -> str:
+        """ "1 epoch", "9 minutes"."""
+        if self.length == "1":
+            return f"1 {self.unit[:-1]}"
+        return f"{self.length} {self.unit}"
+
+    @property
+    def unit(self) -> str:
+        """Of `length`, in the plural."""
+        if self.minutes is None:
+            return "epochs"
+        return "minutes"
 
 
 @dataclass(frozen=True)
@@ -171,6 +194,9 @@ def _review_rung(
                 if trial.score is not None and trial.proposal.row in final_score_by_row
             ]
         )
+    minutes = None
+    if search.schedule.minutes is not None:
+        minutes = search.schedule.minutes_at(rung)
     return Rung(
         epochs=search.schedule.rungs[rung],
         training_count=len(trials_on_rung),
@@ -180,6 +206,7 @@ def _review_rung(
         epochs_spent=sum(epochs_by_slot[trial.proposal.slot] for trial in trials_on_rung),
         pair_count=len(is_same_order),
         same_order_count=sum(is_same_order),
+        minutes=minutes,
     )
 
 

@@ -1,4 +1,5 @@
-"""Rungs and brackets: the epochs at which trainings are compared, in whole numbers.
+"""Rungs and brackets: the epochs at which trainings are compared, in whole numbers, or the predicted
+minutes.
 
     R  epochs of a full training
     η  eta
@@ -34,6 +35,8 @@ class Schedule:
               would lose
     restarts  each rung is a training from the first epoch on, as a rate schedule that depends on
               the number of epochs demands
+    minutes   predicted, after which a training ends if it has not had R epochs by then; the rungs are
+              at 1/η, 1/η², ... of them.  None: only epochs count
     Raises SearchError "search-schedule" for eta below 2, or least below 1 or above R.
     """
 
@@ -43,6 +46,7 @@ class Schedule:
     least: int = 1
     reuse: bool = True
     restarts: bool = False
+    minutes: float | None = None
 
     def __post_init__(self) -> None:
         if self.eta < 2:
@@ -65,6 +69,23 @@ class Schedule:
             last_rung += 1
         divisors = [self.eta ** (last_rung - rung) for rung in range(last_rung + 1)]
         return tuple((2 * self.epochs + divisor) // (2 * divisor) for divisor in divisors)
+
+    def epochs_at(self, rung: int, full_seconds: float) -> int:
+        """The epochs at a rung of a training whose R epochs are predicted to take `full_seconds`.
+
+        With `minutes` as many as fit into the rung's, but at least one more than at the rung below,
+        and few enough to leave one for each rung above: a training that goes on always goes on.
+        """
+        if self.minutes is None:
+            return self.rungs[rung]
+        affordable_epochs = round(60.0 * self.minutes_at(rung) / full_seconds * self.epochs)
+        most_epochs = self.epochs - (self.last_rung - rung)
+        return min(most_epochs, max(rung + 1, affordable_epochs))
+
+    def minutes_at(self, rung: int) -> float:
+        """The predicted minutes of a rung, of a schedule that has them."""
+        assert self.minutes is not None
+        return float(self.minutes / self.eta ** (self.last_rung - rung))
 
     @property
     def last_rung(self) -> int:
@@ -106,11 +127,14 @@ class Schedule:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The schedule as JSON; empty for "full", whose journals are those of before there were
-        schedules."""
+        """The schedule as JSON; empty for "full", and without `minutes` if there are none, as in
+        journals of before."""
         if self.kind == "full":
             return {}
-        return {"schedule": asdict(self)}
+        facts = asdict(self)
+        if self.minutes is None:
+            del facts["minutes"]
+        return {"schedule": facts}
 
 
 FULL = Schedule()

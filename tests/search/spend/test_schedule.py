@@ -1,8 +1,10 @@
 """Rungs and brackets in whole numbers, against the source's table."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
-from hypothesis.strategies import integers
+from hypothesis.strategies import floats, integers
 
 from fovnet.errors import SearchError
 from fovnet.search.spend.schedule import Schedule, own_epochs
@@ -46,6 +48,31 @@ def test_rungs_rise_from_the_least_epochs_to_all(epochs, eta, share):
         abs(epochs / eta ** (schedule.last_rung - k) - r) <= 0.5
         for k, r in enumerate(schedule.rungs)
     )
+
+
+@pytest.mark.parametrize(
+    ("minutes_an_epoch", "epochs"),
+    [(1, [1, 3, 9, 27]), (0.1, [10, 28, 29, 30]), (10, [1, 2, 3, 4])],
+)
+def test_rungs_of_minutes_are_as_many_epochs_as_fit_and_one_more_at_each(minutes_an_epoch, epochs):
+    """R = 27 minutes as in Bertrand's thesis; what is quick ends at the 30 epochs of a training."""
+    schedule = Schedule("hyperband", 30, minutes=27.0)
+    assert [schedule.minutes_at(rung) for rung in range(4)] == [1, 3, 9, 27]
+    assert [schedule.epochs_at(rung, 1800.0 * minutes_an_epoch) for rung in range(4)] == epochs
+
+
+@given(
+    epochs=integers(1, 2000),
+    eta=integers(2, 9),
+    minutes=floats(0.001, 1e5),
+    full_seconds=floats(0.001, 1e7),
+)
+def test_rungs_of_minutes_rise_and_end_with_the_training(epochs, eta, minutes, full_seconds):
+    schedule = Schedule("asha", epochs, eta, minutes=minutes)
+    rungs = [schedule.epochs_at(rung, full_seconds) for rung in range(schedule.last_rung + 1)]
+    assert rungs[0] >= 1 and rungs[-1] <= epochs
+    assert all(lower < higher for lower, higher in pairwise(rungs))
+    assert schedule.epochs_at(schedule.last_rung, 60.0 * minutes) == epochs
 
 
 def test_the_brackets_of_81_epochs_are_those_of_algorithm_1_again_and_again():

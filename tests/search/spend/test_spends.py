@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import booleans, integers, sampled_from
 
-from fovnet.search.search import Search
+from fovnet.search.search import Search, is_possible, propose_slot
 from fovnet.search.space import Space
 from fovnet.search.spend.ledger import Ledger
 from fovnet.search.spend.schedule import FULL, Schedule, own_epochs
@@ -93,6 +93,26 @@ def test_hyperband_with_one_worker_runs_the_loops_of_algorithm_1(restarts, costs
         for bracket in range(5)
     ]
     assert [sum(epochs) for epochs in own] == costs
+
+
+@pytest.mark.parametrize("kind", ["hyperband", "asha"])
+@pytest.mark.parametrize("method", ["random", "gp-ei"])
+def test_by_minutes_too_a_proposal_follows_from_what_it_saw(kind, method):
+    """The slots of a rung cost about as much whatever the row, and each goes on with more epochs."""
+    schedule = Schedule(kind, 27, minutes=np.median(SECONDS) / 60.0)
+    search = search_of(schedule, workers=3, method=method)
+    trials = spent(search, 8)
+    proposals = [trial.proposal for trial in trials]
+    for slot, proposal in enumerate(proposals):
+        seen = {number: trials[number] for number in proposal.seen_slots}
+        assert propose_slot(search, proposals[:slot], seen) == proposal
+        assert is_possible(search, proposals[:slot], proposal)
+        assert proposal.epochs == schedule.epochs_at(proposal.rung, SECONDS[proposal.row])
+        if proposal.continued_slot is not None:
+            continued = proposals[proposal.continued_slot]
+            assert proposal.begun_epochs == continued.epochs < proposal.epochs
+    assert len({proposal.epochs for proposal in proposals if proposal.rung == 1}) > 3
+    assert any(proposal.rung == 3 for proposal in proposals)
 
 
 def test_the_survivors_of_a_rung_are_its_best_in_order():

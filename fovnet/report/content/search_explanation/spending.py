@@ -18,14 +18,15 @@ def spending_text(spending: Spending | None) -> str:
     known; "" where all were trained to the end."""
     if spending is None:
         return ""
-    epochs_of_rungs = join_names(str(rung.epochs) for rung in spending.rungs)
+    lengths_of_rungs = join_names(rung.length for rung in spending.rungs)
+    unit = spending.rungs[0].unit
     ended_text = "none"
     if spending.ended_count:
         ended_text = f"{spending.ended_count:,}"
     stopped_share = spending.epochs_on_stopped / max(1, spending.epochs_spent)
     failed_share = spending.epochs_on_failed / max(1, spending.epochs_spent)
     sentences = [
-        f"Trainings were compared after {epochs_of_rungs} epochs ({spending.spend_name}): of "
+        f"Trainings were compared after {lengths_of_rungs} {unit} ({spending.spend_name}): of "
         f"{several(spending.begun_count, 'configuration')} begun {ended_text} went to the end.",
         f"They took {several(spending.epochs_spent, 'epoch')}, as many as "
         f"{spending.full_trainings:,.1f} full trainings; {percent(stopped_share)} of them on "
@@ -40,9 +41,7 @@ def spending_text(spending: Spending | None) -> str:
 def _order_at_rungs_sentence(spending: Spending) -> str:
     """How often two trainings that both ended stood in the same order before."""
     share_phrases = [
-        f"after {several(rung.epochs, 'epoch')} {_order_share(rung)}"
-        for rung in spending.rungs
-        if rung.pair_count
+        f"after {rung.name} {_order_share(rung)}" for rung in spending.rungs if rung.pair_count
     ]
     if not share_phrases:
         return "No two trainings that ran to the end can be compared on an earlier rung."
@@ -86,6 +85,7 @@ def rungs_table(spending: Spending | None) -> ReportTable:
     rows = []
     if spending:
         rows = list(map(_rung_row, spending.rungs))
+        header = (spending.rungs[0].unit, *header[1:])
     return ReportTable(header, rows, name="rungs")
 
 
@@ -101,7 +101,7 @@ def _rung_row(rung: Rung) -> tuple[str, ...]:
     order_text = DASH
     if rung.pair_count:
         order_text = _order_share(rung)
-    return (str(rung.epochs), *(f"{count:,}" for count in counts), order_text)
+    return (rung.length, *(f"{count:,}" for count in counts), order_text)
 
 
 def stopped_table(spending: Spending | None) -> ReportTable:
