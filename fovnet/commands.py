@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fovnet.config.regions import vocabulary
 from fovnet.results import Results
 
 if TYPE_CHECKING:
@@ -22,6 +23,14 @@ def predicting(ensemble: Path) -> str:
     return shlex.join(["fovnet", "predict", "FILES", "--model", str(ensemble), "--out", "answers"])
 
 
+def simulated_vocabulary(settings: Settings) -> list[str]:
+    """The option of `fovnet phantom` that labels people with the parts of regions that the
+    vocabulary of a configuration has; [] without any."""
+    if not vocabulary(settings.regions).parts:
+        return []
+    return ["--vocabulary", settings.regions]
+
+
 def simulating(settings: Settings) -> str:
     """The `fovnet phantom` command that simulates the people of a configuration."""
     phantom = settings.phantom
@@ -31,4 +40,5 @@ def simulating(settings: Settings) -> str:
     command_words += ["--seed", str(settings.seed)]
     for feature in phantom.without:
         command_words += ["--without", feature]
+    command_words += simulated_vocabulary(settings)
     return shlex.join(command_words)

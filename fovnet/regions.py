@@ -4,6 +4,8 @@ Everything that fovnet knows about the order of regions is here: which of them f
 feet to head, which are outside the chain (a side region such as spine, seen at the same heights as
 chest or abdomen), and their codes. No other file names a region in a condition.
 
+Two vocabularies are here: DEFAULT, and NINE, in which the legs and the head have parts (PARTS).
+
 Codes: DICOM PS3.16 (2024b), Annex L, Table L-1 "SNOMED Concept ID to legacy Body Part Examined",
 and CID 4031.
 """
@@ -11,8 +13,8 @@ and CID 4031.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 NONE = "none"
@@ -78,6 +80,11 @@ PELVIS = "816092008"
 ABDOMEN = "818981001"
 CHEST = "816094009"
 HEAD = "69536005"
+FOOT = "56459004"
+LOWER_LEG = "30021000"
+KNEE = "72696002"
+THIGH = "68367000"
+NECK = "45048000"
 TERM_BY_CODES = {
     frozenset({ABDOMEN, PELVIS}): Term("818982008", "Abdomen and Pelvis", "ABDOMENPELVIS"),
     frozenset({CHEST, ABDOMEN}): Term("416550000", "Chest and Abdomen", "CHESTABDOMEN"),
@@ -90,6 +97,21 @@ TERM_BY_CODES = {
     frozenset({LEGS, PELVIS, ABDOMEN, CHEST, HEAD}): Term("38266002", "Entire body", "WHOLEBODY"),
 }
 """Concepts for several regions together, by the set of their SNOMED CT ids."""
+
+LEG_PARTS = frozenset({FOOT, LOWER_LEG, KNEE, THIGH})
+TRUNK = frozenset({PELVIS, ABDOMEN, CHEST})
+PART_TERM_BY_CODES = {
+    LEG_PARTS: Term(LEGS, "Lower limb", "LOWERLIMB"),
+    LEG_PARTS | {PELVIS}: TERM_BY_CODES[frozenset({LEGS, PELVIS})],
+    frozenset({NECK, HEAD}): Term("774007", "Head and Neck", "HEADNECK"),
+    frozenset({CHEST, NECK}): Term("417437006", "Neck and Chest", "NECKCHEST"),
+    frozenset({ABDOMEN, CHEST, NECK}): Term(
+        "416152001", "Neck, Chest and Abdomen", "NECKCHESTABDOMEN"
+    ),
+    TRUNK | {NECK}: Term("416319003", "Neck, Chest, Abdomen and Pelvis", "NECKCHESTABDPELV"),
+    LEG_PARTS | TRUNK | {NECK, HEAD}: TERM_BY_CODES[frozenset({LEGS, HEAD}) | TRUNK],
+}
+"""The same for regions of which some are parts."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +143,18 @@ class Vocabulary:
         return tuple(region.level for region in self._chain_regions)
 
     @cached_property
+    def parts(self) -> Mapping[str, tuple[str, ...]]:
+        """The parts, feet to head, of each region in whose place the chain has them all."""
+        return {whole: parts for whole, parts in PARTS.items() if set(parts) <= set(self.chain)}
+
+    @property
+    def term_by_codes(self) -> Mapping[frozenset[str], Term]:
+        """The concepts for several of its regions together, by the set of their SNOMED CT ids."""
+        if not self.parts:
+            return TERM_BY_CODES
+        return {**TERM_BY_CODES, **PART_TERM_BY_CODES}
+
+    @cached_property
     def classes(self) -> tuple[str, ...]:
         """The k class names in the order of every probability array (s, k)."""
         return (*self.chain, *self.side_regions, NONE)
@@ -138,18 +172,22 @@ class Vocabulary:
         codes = frozenset(region.sct for region in regions)
         if len(codes) < len(distinct_names):
             return None
-        return TERM_BY_CODES.get(codes)
+        return self.term_by_codes.get(codes)
 
     def concept(self, name: str) -> Term | None:
         """The concept of one region, for reports that need no Body Part Examined; None without a
         SNOMED CT code."""
-        return next(region for region in self.regions if region.name == name).term
+        return self.region(name).term
+
+    def region(self, name: str) -> Region:
+        """The region of that name; StopIteration without one."""
+        return next(region for region in self.regions if region.name == name)
 
     def regions_of_code(self, code: str) -> frozenset[str]:
         """The regions of a SNOMED CT concept, of one region or of several together; empty for
         another."""
         codes = frozenset({code})
-        for codes_together, term in TERM_BY_CODES.items():
+        for codes_together, term in self.term_by_codes.items():
             if term.sct == code:
                 codes = codes_together
         return frozenset(
@@ -265,14 +303,122 @@ DEFAULT = Vocabulary(
     )
 )
 
+_REGIONS_BY_WHOLE = {
+    "legs": (
+        Region(
+            "foot",
+            rung=None,
+            colour="#00305a",
+            sct=FOOT,
+            body_part="FOOT",
+            synonyms=(
+                *("FOOT", "FEET", "ANKLE", "ANKLES", "HEEL", "CALCANEUS", "TALUS", "TOE", "TOES"),
+                *("FOREFOOT", "MIDFOOT", "HINDFOOT", "ACHILLES"),
+            ),
+            meaning="Foot",
+        ),
+        Region(
+            "lower leg",
+            rung=None,
+            colour="#0072b2",
+            sct=LOWER_LEG,
+            body_part="LEG",
+            synonyms=("LOWERLEG", "CALF", "CALVES", "SHIN", "SHINS", "TIBIA", "FIBULA"),
+            meaning="Lower leg",
+        ),
+        Region(
+            "knee",
+            rung=None,
+            colour="#9fd8ff",
+            sct=KNEE,
+            body_part="KNEE",
+            synonyms=("KNEE", "KNEES", "PATELLA"),
+            meaning="Knee",
+        ),
+        Region(
+            "thigh",
+            rung=None,
+            colour="#3fa0e0",
+            sct=THIGH,
+            body_part="THIGH",
+            synonyms=("THIGH", "THIGHS", "FEMUR", "FEMURS"),
+            meaning="Thigh",
+        ),
+    ),
+    "head": (
+        Region(
+            "neck",
+            rung=None,
+            colour="#ffb59a",
+            sct=NECK,
+            body_part="NECK",
+            synonyms=("NECK", "LARYNX", "THYROID"),
+            level="cervical",
+            meaning="Neck",
+        ),
+        Region(
+            "skull",
+            rung=None,
+            colour="#d55e00",
+            sct=HEAD,
+            body_part="HEAD",
+            synonyms=("SKULL", "HEAD", "BRAIN", "CRANIUM"),
+            level="cervical",
+            meaning="Head",
+        ),
+    ),
+}
+
+PARTS = {
+    whole: tuple(region.name for region in part_regions)
+    for whole, part_regions in _REGIONS_BY_WHOLE.items()
+}
+"""The names of the parts of regions of DEFAULT, feet to head.  The skull is what DICOM calls head: a
+head that has no parts includes the neck."""
+
+WHOLE_BY_PART = {part: whole for whole, parts in PARTS.items() for part in parts}
+"""The region of DEFAULT that each part belongs to."""
+
+
+def _put_parts_in_place() -> Vocabulary:
+    """DEFAULT, with the parts of a region where there are some."""
+    chain_regions = [
+        part
+        for name in DEFAULT.chain
+        for part in _REGIONS_BY_WHOLE.get(name, (DEFAULT.region(name),))
+    ]
+    on_rungs = [replace(region, rung=rung) for rung, region in enumerate(chain_regions)]
+    return Vocabulary((*on_rungs, *(DEFAULT.region(name) for name in DEFAULT.side_regions)))
+
+
+NINE = _put_parts_in_place()
+"""Nine regions: those of DEFAULT, with parts of the legs and of the head; and the spine."""
+
+BUILT_IN = {"default": DEFAULT, "nine": NINE}
+"""The vocabularies that a configuration may name."""
+
+
+def simulated_chain(vocabulary: Vocabulary) -> tuple[str, ...]:
+    """The regions that simulated people are labelled with, feet to head: those of DEFAULT, and in
+    the place of each the parts that the vocabulary has for it."""
+    return tuple(name for whole in DEFAULT.chain for name in vocabulary.parts.get(whole, (whole,)))
+
+
 LANDMARKS = {
+    ("foot", "lower leg"): "3 cm above the dome of the talus",
+    ("lower leg", "knee"): "the lower end of the tibial tuberosity",
+    ("knee", "thigh"): "the upper end of the patella of a straight leg; of a bent one, at that "
+    "height along the femur",
+    ("thigh", "pelvis"): "the lower end of the ischium",
+    ("chest", "neck"): "the lung apex",
+    ("neck", "skull"): "the foramen magnum",
     ("legs", "pelvis"): "the lower end of the ischium",
     ("pelvis", "abdomen"): "the top of the iliac crest",
     ("abdomen", "chest"): "the top of the liver dome",
     ("chest", "head"): "the lung apex, so that the neck counts as head",
 }
-"""Where one region of the default vocabulary ends and the next begins: labels must follow this to
-be comparable."""
+"""Where one region of DEFAULT or NINE ends and the next begins: labels must follow this to be
+comparable."""
 
 MEANINGS = {
     "spine": "narrow cut-outs of the spine, not every volume in which it is seen; may overlap the "

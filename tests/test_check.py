@@ -283,3 +283,49 @@ def test_simulated_people_and_regions_of_ones_own_do_not_go_together(tmp_path):
     )
     done = CliRunner().invoke(app, ["check", "--config", str(config)])
     assert done.exit_code == 3 and "labelled legs, pelvis, abdomen, chest, spine too" in done.output
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "sentence"),
+    [
+        (
+            "default",
+            "borders labelled: knee | thigh in 2 volumes, thigh | pelvis in 1 volume; "
+            "knee and thigh are read as legs, which `regions: nine` tells apart",
+        ),
+        (
+            "nine",
+            "borders labelled: knee | thigh in 2 volumes, thigh | pelvis in 1 volume; "
+            "not labelled: foot | lower leg, lower leg | knee, pelvis | abdomen, abdomen | chest, "
+            "chest | neck, neck | skull",
+        ),
+    ],
+)
+def test_the_borders_that_are_labelled_are_told_where_parts_are(tmp_path, vocabulary, sentence):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "volumes.tsv").write_text(
+        HEADER + "a\ts1\ta.nii\nb\ts2\tb.nii\nc\ts3\tc.nii\n"
+    )
+    (tmp_path / "data" / "regions.tsv").write_text(
+        "volume_id\tregion\tfirst_slice\tlast_slice\na\tknee\t0\t3\na\tthigh\t4\t8\n"
+        "b\tKnee\t0\t3\nb\tthigh\t4\t6\nb\tpelvis\t7\t8\n"
+        "c\tthigh\t4\t6\nc\tpelvis\t9\t12\n"
+    )
+    done = checked(tmp_path, f"regions: {vocabulary}\n")
+    assert f"collection mine: {sentence}\n" in " ".join(done.output.split(" ")).replace("\n ", " ")
+
+
+def test_tables_without_parts_are_told_no_borders(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "volumes.tsv").write_text(HEADER + "a\ts1\ta.nii\n")
+    (tmp_path / "data" / "regions.tsv").write_text(
+        "volume_id\tregion\tfirst_slice\tlast_slice\na\tlegs\t0\t3\na\tpelvis\t4\t8\n"
+    )
+    assert "borders" not in checked(tmp_path).output
+
+
+def test_people_are_simulated_with_the_regions_of_a_vocabulary_that_has_their_parts(tmp_path):
+    config = tmp_path / "nine.yaml"
+    config.write_text(f"results: {tmp_path / 'out'}\nregions: nine\nphantom: {{subjects: 20}}\n")
+    done = CliRunner().invoke(app, ["check", "--config", str(config)])
+    assert done.exit_code == 0 and "classes foot, lower leg, knee, thigh, pelvis" in done.output

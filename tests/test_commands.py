@@ -69,6 +69,8 @@ def test_the_simulated_people_are_told_with_what_they_go_without() -> None:
     assert words[:3] == ["fovnet", "phantom", "my results/phantom"]
     assert words[3:9] == ["--subjects", "9", "--volumes", "2", "--seed", "4"]
     assert words[9:] == ["--without", "turned headers", "--without", "masks"]
+    of_nine = parse({"results": "r", "phantom": made, "regions": "nine"}, "test")
+    assert shlex.split(simulating(of_nine))[-2:] == ["--vocabulary", "nine"]
 
 
 def test_people_are_to_simulate_until_their_table_is_there(tmp_path: Path) -> None:

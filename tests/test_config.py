@@ -180,7 +180,9 @@ def test_a_folder_a_volume_and_nothing_are_no_configuration_and_said_to_be_what_
         with pytest.raises(ConfigError, match="is an example to start from") as caught:
             load_settings(tmp_path / name)
         assert caught.value.code == "config-unreadable" and seen in caught.value.sentence
-    with pytest.raises(ConfigError, match="give default, or a YAML file with a list 'regions'"):
+    with pytest.raises(
+        ConfigError, match="give default or nine, or a YAML file with a list 'regions'"
+    ):
         vocabulary(str(tmp_path / "none.yaml"))
     with pytest.raises(ConfigError, match="null byte"):
         vocabulary("a\0b")

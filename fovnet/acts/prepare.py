@@ -10,6 +10,7 @@ from fovnet.commands import simulating
 from fovnet.errors import ConfigError
 from fovnet.evaluate import finished_run
 from fovnet.phantom.collection import simulate_collection
+from fovnet.regions import simulated_chain
 from fovnet.volume.collection.identity import read_identifiers
 from fovnet.volume.collection.pack import Pack, slice_collections
 from fovnet.volume.slices.stack import Slicing
@@ -27,6 +28,7 @@ def simulate_people(run: Run, workers: int, progress: ProgressBar = silent_progr
             seed=run.settings.seed,
             workers=workers,
             without=phantom.without,
+            chain=simulated_chain(run.vocabulary),
             progress=advance,
         )
 

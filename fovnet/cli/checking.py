@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,12 @@ from fovnet.config.node import NodeOptions
 from fovnet.config.reading import read_yaml
 from fovnet.decision.confidence_bar import fewest_subjects
 from fovnet.errors import ConfigError
-from fovnet.regions import DEFAULT, Vocabulary
+from fovnet.regions import DEFAULT, NONE, Vocabulary, simulated_chain
 from fovnet.volume.collection.preflight import (
+    count_labelled_borders,
     count_people,
     find_gaps,
+    find_parts_named,
     find_skipped_regions,
     find_unlabelled_regions,
     lies_between_labelled_regions,
@@ -37,7 +40,7 @@ from fovnet.volume.collection.preflight import (
 )
 from fovnet.volume.collection.split import compute_split_sizes
 from fovnet.volume.collection.tables import Collection, read_collection, refuse_shared_names
-from fovnet.words import several
+from fovnet.words import is_or_are, join_names, several
 from fovnet.workflow import lesson_files, prior_files
 
 verbs = typer.Typer()
@@ -87,6 +90,8 @@ def check(config: ConfigFile) -> None:
         out.print(prior_sentence)
     for name, collection in collection_by_name.items():
         out.print(f"collection {name}: {_collection_counts_in_words(collection)}")
+        if borders_sentence := _borders_in_words(collection, vocabulary):
+            out.print(f"collection {name}: {borders_sentence}")
     if settings.phantom.subjects:
         out.print(_simulation_in_words(settings, beside_collections=bool(folder_by_collection)))
     for sentence in _sentences_on_label_gaps(settings, collection_by_name, vocabulary):
@@ -152,8 +157,9 @@ def _simulation_faults(settings: Settings, vocabulary: Vocabulary) -> list[str]:
         fault_sentences.append(
             f"phantom.subjects: {simulated_count} leave a split empty; give at least 8"
         )
+    simulated_regions = (*simulated_chain(vocabulary), *DEFAULT.side_regions)
     if missing_regions := [
-        region for region in DEFAULT.classes if region not in vocabulary.classes
+        region for region in simulated_regions if region not in vocabulary.classes
     ]:
         fault_sentences.append(
             f"phantom.subjects: simulated people are labelled {', '.join(missing_regions)} too, which "
@@ -277,6 +283,32 @@ def _simulation_in_words(settings: Settings, *, beside_collections: bool) -> str
     if not beside_collections:
         return sentence
     return f"{sentence}, which are trained on together with the collections; phantom.subjects: 0 leaves them out"
+
+
+def _borders_in_words(collection: Collection, vocabulary: Vocabulary) -> str:
+    """Which borders the labels of a collection show, where the vocabulary has parts of a region, or
+    the table names some; "" otherwise."""
+    parts_by_whole = find_parts_named(collection)
+    if not parts_by_whole and not vocabulary.parts:
+        return ""
+    volumes_by_border = count_labelled_borders(collection, vocabulary)
+    borders_in_words = [
+        f"{below} | {above} in {several(volume_count, 'volume')}"
+        for (below, above), volume_count in volumes_by_border.items()
+    ]
+    sentences = [f"borders labelled: {', '.join(borders_in_words) or NONE}"]
+    unlabelled_borders = [
+        " | ".join(border)
+        for border in pairwise(vocabulary.chain)
+        if vocabulary.parts and border not in volumes_by_border
+    ]
+    if unlabelled_borders:
+        sentences.append(f"not labelled: {', '.join(unlabelled_borders)}")
+    sentences += [
+        f"{join_names(parts)} {is_or_are(len(parts))} read as {whole}, which `regions: nine` tells apart"
+        for whole, parts in parts_by_whole.items()
+    ]
+    return "; ".join(sentences)
 
 
 def _collection_counts_in_words(collection: Collection) -> str:

@@ -18,12 +18,13 @@ from fovnet.cli.options import (
     path_of_word,
 )
 from fovnet.cli.screen import err, out, progress_bar
+from fovnet.config import regions as configured_regions
 from fovnet.errors import ConfigError
 from fovnet.phantom.collection import count_unlisted, simulate_collection
 from fovnet.phantom.features import parse_features_left_out
 from fovnet.phantom.own_labels import count_volumes_of, read_labels, simulate_labels
 from fovnet.records import read_tsv
-from fovnet.regions import DEFAULT
+from fovnet.regions import DEFAULT, simulated_chain
 from fovnet.volume.collection.table_rows import find_region, is_valid_file_name
 from fovnet.words import several
 
@@ -46,6 +47,13 @@ Scanner = Annotated[
         min=0,
         help="Image everybody on one scanner, drawn by this seed: three sequences with contrasts, a coil and "
         "noise of its own, such as an archive of one site has.",
+    ),
+]
+VocabularyName = Annotated[
+    str,
+    typer.Option(
+        help="Label the parts of regions that it has: default (none), nine, or a YAML file, as "
+        "`regions` of a configuration."
     ),
 ]
 SubjectId = Annotated[
@@ -83,6 +91,7 @@ def phantom(
         int | None, typer.Option(min=1, help="Number of volumes to simulate from it; default: 20.")
     ] = None,
     scanner: Scanner = None,
+    vocabulary: VocabularyName = "default",
     subject: SubjectId = "",
 ) -> None:
     """Simulate a labelled collection of MRI volumes of whole bodies and body parts, or of your own
@@ -95,11 +104,12 @@ def phantom(
     """
     parse_features_left_out(without or (), "--without")
     if labels is not None:
-        if subjects or volumes or workers > 1 or scanner is not None:
+        is_of_people = subjects or volumes or workers > 1 or scanner is not None
+        if is_of_people or vocabulary != "default":
             raise ConfigError(
                 "phantom-from",
                 f"--from {labels}: is one subject, scanned in one process; set the number of volumes with "
-                "--count, and leave out --subjects, --volumes, --workers and --scanner",
+                "--count, and leave out --subjects, --volumes, --workers, --scanner and --vocabulary",
             )
         _simulate_labels(
             folder,
@@ -121,6 +131,7 @@ def phantom(
         workers=workers,
         without=without or [],
         scanner=scanner,
+        chain=simulated_chain(configured_regions.vocabulary(vocabulary)),
     )
 
 
@@ -150,6 +161,7 @@ def _simulate_people(
     workers: int,
     without: list[str],
     scanner: int | None,
+    chain: tuple[str, ...],
 ) -> None:
     """Makes the collection in `folder` of simulated people alone."""
     with progress_bar("simulating") as advance:
@@ -161,6 +173,7 @@ def _simulate_people(
             workers=workers,
             without=without,
             scanner=scanner,
+            chain=chain,
             progress=advance,
         )
     unlisted_count = count_unlisted(volumes_table)

@@ -16,19 +16,22 @@ from fovnet.config.faults import describe_wanted, show_value, suggest_key
 from fovnet.config.reading import read_yaml
 from fovnet.config.section import Section
 from fovnet.errors import ConfigError
-from fovnet.regions import DEFAULT, NONE, Region, Vocabulary, as_word
+from fovnet.regions import BUILT_IN, NONE, Region, Vocabulary, as_word
+from fovnet.words import join_names
 
 
 def vocabulary(name: str) -> Vocabulary:
-    """The regions a configuration names: "default", or a YAML file with a list `regions` of name,
-    rung, colour and codes.
+    """The regions a configuration names: "default", "nine", or a YAML file with a list `regions` of
+    name, rung, colour and codes.
 
     Raises ConfigError "regions-invalid" if an entry lacks name or rung or has an invalid value, a
     name occurs twice or is "none", or the rungs are not 0, 1, 2, ...
     """
-    if name == "default":
-        return DEFAULT
-    hint = "give default, or a YAML file with a list 'regions' of name and rung"
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    hint = (
+        f"give {join_names(BUILT_IN, 'or')}, or a YAML file with a list 'regions' of name and rung"
+    )
     file_content = read_yaml(Path(name), hint)
     region_entries = file_content.get("regions")
     unknown_keys = [key for key in file_content if key != "regions"]

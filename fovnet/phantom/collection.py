@@ -36,7 +36,12 @@ from fovnet.phantom.bodiless.kinds import draw_kind
 from fovnet.phantom.bodiless.noise import PURE_NOISE, make_noise_volume
 from fovnet.phantom.bodiless.scans import PLANES, make_thing_volume
 from fovnet.phantom.features import parse_features_left_out
-from fovnet.phantom.finish.headers import apply_claimed_header, find_only_region, to_claimed_axes
+from fovnet.phantom.finish.headers import (
+    PART_LATTICE_POINTS,
+    apply_claimed_header,
+    find_only_region,
+    to_claimed_axes,
+)
 from fovnet.phantom.finish.masks import (
     Processing,
     apply_processing,
@@ -59,7 +64,7 @@ from fovnet.records import (
     write_json,
     write_tsv,
 )
-from fovnet.regions import DEFAULT, NONE
+from fovnet.regions import DEFAULT, NONE, WHOLE_BY_PART
 from fovnet.volume.orient import MAX_TILT_DEG, measure_tilt_deg
 from fovnet.volume.volume import Volume
 
@@ -107,6 +112,7 @@ def simulate_collection(
     workers: int = 1,
     without: Iterable[str] = (),
     scanner: int | None = None,
+    chain: tuple[str, ...] = DEFAULT.chain,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
     """`out`/volumes.tsv of a simulated collection: `subjects` people, each seen in
@@ -117,7 +123,8 @@ def simulate_collection(
     simulated again; earlier tables are deleted first, new ones written last. `without` names
     features not to vary (`fovnet.phantom.features`): a volume that the feature does not affect
     keeps its bytes. With `scanner`, the seed of one, all bodies are imaged on it (`one_scanner`).
-    `progress` gets (volumes done, volumes in all).
+    `chain` names the regions to label, feet to head, of NINE those that are parts of a region of
+    DEFAULT (`simulated_chain`); volumes do not depend on it. `progress` gets (volumes done, volumes in all).
 
     Raises CollectionError "nothing-to-simulate" for fewer than one subject or volume,
     "phantom-other-tables" if `out` holds tables of another origin, "phantom-held" if another
@@ -139,6 +146,7 @@ def simulate_collection(
         seed=seed,
         without=left_out,
         scanner=scanner,
+        chain=chain,
     )
     volume_rows: list[Row] = []
     region_rows_of_all: list[Row] = []
@@ -243,6 +251,7 @@ def simulate_subject(
     seed: int,
     without: frozenset[str] = frozenset(),
     scanner: int | None = None,
+    chain: tuple[str, ...] = DEFAULT.chain,
 ) -> tuple[list[Row], list[Row]]:
     """The rows for volumes.tsv and regions.tsv of one person, whose volumes are then on disk.
 
@@ -276,7 +285,7 @@ def simulate_subject(
             plan = draw_plan(person, marks, field_kind, subject_site, plan_rng)
             plan = _vary_or_scan_alike(plan, person, marks, key, without, scanner)
             paint_labels = partial(label_volume, without=without, edge_bend=plan.edge_bend)
-            make_volume = partial(_make_body_volume, person, plan, paint_labels)
+            make_volume = partial(_make_body_volume, person, plan, paint_labels, chain=chain)
             plan_columns = _plan_columns(person, plan)
         volume_rows.append(
             {
@@ -291,6 +300,8 @@ def simulate_subject(
         recipe_choices: list[Any] = [is_bodiless, *sorted(without)]
         if scanner is not None:
             recipe_choices.append(f"scanner {scanner}")
+        if chain != DEFAULT.chain:
+            recipe_choices.append(f"labelled {' '.join(chain)}")
         volume_regions = _store_or_reuse_volume(out, volume_id, key, recipe_choices, make_volume)
         region_rows_of_subject += [
             {"volume_id": volume_id, **region_span} for region_span in volume_regions
@@ -370,10 +381,14 @@ def _read_facts(path: Path) -> dict[str, Any]:
 
 
 def _make_body_volume(
-    person: Person, plan: Plan, paint_labels: PaintLabels, rng: np.random.Generator
+    person: Person,
+    plan: Plan,
+    paint_labels: PaintLabels,
+    rng: np.random.Generator,
+    chain: tuple[str, ...],
 ) -> MadeVolume:
     """A volume of a body as planned, its stored axes, and its region rows."""
-    volume, regions = acquire_volume(person, plan, rng, paint_labels)
+    volume, regions = acquire_volume(person, plan, rng, paint_labels, chain)
     return volume, plan.stored_axes, regions
 
 
@@ -448,9 +463,14 @@ def _none_rows(volume: Volume) -> list[Row]:
 
 
 def acquire_volume(
-    person: Person, plan: Plan, rng: np.random.Generator, paint_labels: PaintLabels = label_volume
+    person: Person,
+    plan: Plan,
+    rng: np.random.Generator,
+    paint_labels: PaintLabels = label_volume,
+    chain: tuple[str, ...] = DEFAULT.chain,
 ) -> tuple[Volume, list[Row]]:
-    """The planned volume, axes near RAS+ and mm of the scanner, and its regions as rows.
+    """The planned volume, axes near RAS+ and mm of the scanner, and its regions of the chain as
+    rows.
 
     Rows are (region, first_slice, last_slice); for a tilted volume whose header states the tilt
     (region, from_mm, to_mm), since a cut along the scanner's planes then crosses many of its
@@ -474,10 +494,10 @@ def acquire_volume(
     scanned_volume = scan(placed_labels, plan.sequence, plan.acquisition, rng)
     volume = apply_processing(scanned_volume, is_visible, labels_per_voxel, processing)
     if plan.header_turn:
-        rows = _rows_of_turned_volume(labels, grid, marks, plan, is_visible)
+        rows = _rows_of_turned_volume(labels, grid, marks, plan, is_visible, chain)
         return apply_claimed_header(volume, plan.header_turn), rows
     if plan.is_tilted and plan.header_is_true:
-        rows = list_rows_in_mm(labels, grid, marks, side_region, isocentre_z)
+        rows = list_rows_in_mm(labels, grid, marks, side_region, isocentre_z, chain)
         return volume, _rows_reached(rows, volume)
     if not plan.header_is_true:
         volume = replace(volume, vox_to_ras=np.diag([*volume.spacing_mm, 1.0]))
@@ -489,7 +509,7 @@ def acquire_volume(
         processing,
         float(scanned_volume.spacing_mm[2]),
     )
-    return volume, list_region_rows(heights_mm, areas_mm2, marks, side_region)
+    return volume, list_region_rows(heights_mm, areas_mm2, marks, side_region, chain)
 
 
 def _rows_reached(rows: list[Row], volume: Volume) -> list[Row]:
@@ -507,9 +527,10 @@ def _rows_of_turned_volume(
     marks: Landmarks,
     plan: Plan,
     is_visible: NDArray[np.bool_] | None,
+    chain: tuple[str, ...],
 ) -> list[Row]:
-    """Rows (region, first_slice, last_slice) of a volume whose header turns it: its only region, in
-    the slices of the header that show body.
+    """Rows (region, first_slice, last_slice) of a volume whose header turns it: its only region, or
+    the part of it that fills most of it, in the slices of the header that show body.
 
     Slices are counted in the final image, after folding, cropping and borders.
     """
@@ -523,11 +544,15 @@ def _rows_of_turned_volume(
     turned_shares = to_claimed_axes(body_shares.voxels, plan.header_turn)
     areas_mm2 = turned_shares.sum(axis=(0, 1), dtype=np.float64) * pixel_area_mm2
     height_inside_mm = 0.0
-    region_index = find_only_region(plan.grid, marks, 0.0)
+    region_index = find_only_region(plan.grid, marks.borders_mm, 0.0)
     if region_index is not None:
-        height_inside_mm = sum(marks.borders_mm[region_index : region_index + 2]) / 2
+        borders_mm = marks.borders_mm[region_index : region_index + 2]
+        parts = _parts_of(DEFAULT.chain[region_index], chain)
+        part_borders_mm = (*marks.find_lower_ends_mm(parts), borders_mm[1])
+        part_index = find_only_region(plan.grid, part_borders_mm, 0.0, PART_LATTICE_POINTS) or 0
+        height_inside_mm = sum(part_borders_mm[part_index : part_index + 2]) / 2
     heights_mm = np.full(len(areas_mm2), height_inside_mm)
-    return list_region_rows(heights_mm, areas_mm2, marks, plan.field_kind.side_region)
+    return list_region_rows(heights_mm, areas_mm2, marks, plan.field_kind.side_region, chain)
 
 
 def _body_shares_of_image(
@@ -558,7 +583,12 @@ def _body_shares_of_image(
 
 
 def list_rows_in_mm(
-    labels: NDArray[np.integer], grid: Grid, marks: Landmarks, side_region: str, isocentre_mm: float
+    labels: NDArray[np.integer],
+    grid: Grid,
+    marks: Landmarks,
+    side_region: str,
+    isocentre_mm: float,
+    chain: tuple[str, ...] = DEFAULT.chain,
 ) -> list[Row]:
     """Rows (region, from_mm, to_mm) in scanner z for labels on a grid of any orientation; heights
     in steps of BIN_MM."""
@@ -567,7 +597,7 @@ def list_rows_in_mm(
     voxel_mm3 = abs(float(np.linalg.det(grid.vox_to_ras[:3, :3])))
     areas_mm2 = np.histogram(z[labels != AIR], bin_edges_mm)[0] * voxel_mm3 / BIN_MM
     rows = list_region_rows(
-        (bin_edges_mm[:-1] + bin_edges_mm[1:]) / 2, areas_mm2, marks, side_region
+        (bin_edges_mm[:-1] + bin_edges_mm[1:]) / 2, areas_mm2, marks, side_region, chain
     )
     return [
         {
@@ -602,26 +632,54 @@ def list_region_rows(
     areas_mm2: NDArray[np.float64],
     marks: Landmarks,
     side_region: str,
+    chain: tuple[str, ...] = DEFAULT.chain,
 ) -> list[Row]:
     """Rows (region, first_slice, last_slice), inclusive, for slices (k,) at these heights above the
     soles, ascending, that show these areas of body.
 
     A slice belongs to the region that contains its centre.  It is `none` below the soles and above
     the vertex, even if raised arms are there, and if it shows less than SLIVER_MM2 of body; but a
-    region is one run, which includes slices without body between slices with body.  A side region
-    ("spine") extends from the first to the last slice that is not none.
+    region is one run, which includes slices without body between slices with body.  Its parts
+    in the chain, if any, divide this run at their borders.  A side region ("spine") extends from
+    the first to the last slice that is not none.
     """
     region_indices = np.searchsorted(np.asarray(marks.borders_mm), heights_mm, side="right") - 1
     is_in_region = (region_indices < len(DEFAULT.chain)) & (areas_mm2 >= SLIVER_MM2)
     region_indices = np.where(is_in_region, region_indices, -1)
-    rows = [
+    region_rows = [
         make_span_row(region, np.flatnonzero(region_indices == region_index))
         for region_index, region in enumerate(DEFAULT.chain)
         if np.any(region_indices == region_index)
     ]
+    rows = [
+        part_row
+        for row in region_rows
+        for part_row in _divide_into_parts(row, heights_mm, marks, chain)
+    ]
     if side_region and rows:
         rows.append(make_span_row(side_region, np.flatnonzero(region_indices >= 0)))
     return rows or [make_span_row(NONE, np.arange(len(heights_mm)))]
+
+
+def _divide_into_parts(
+    row: Row, heights_mm: NDArray[np.float64], marks: Landmarks, chain: tuple[str, ...]
+) -> list[Row]:
+    """The rows, feet to head, of the parts in the chain of a row's region: each slice of the row is
+    in one of them.  The row itself where the region has no parts there."""
+    parts = _parts_of(row["region"], chain)
+    slices = np.arange(row["first_slice"], row["last_slice"] + 1)
+    upper_borders_mm = marks.find_lower_ends_mm(parts)[1:]
+    part_indices = np.searchsorted(upper_borders_mm, heights_mm[slices], side="right")
+    return [
+        make_span_row(part, slices[part_indices == part_index])
+        for part_index, part in enumerate(parts)
+        if np.any(part_indices == part_index)
+    ]
+
+
+def _parts_of(region: str, chain: tuple[str, ...]) -> tuple[str, ...]:
+    """What stands in the chain for a region of DEFAULT: itself, or its parts."""
+    return tuple(name for name in chain if WHOLE_BY_PART.get(name, name) == region)
 
 
 def make_span_row(region: str, slices: NDArray[np.intp]) -> Row:

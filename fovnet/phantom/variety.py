@@ -409,7 +409,7 @@ def _with_turned_header(usual_plan: Plan, request: ScanRequest, rng: np.random.G
     random_axis = int(rng.integers(3))
     if turn_dice > turned_share or field_kind.side_region:
         return usual_plan
-    if find_only_region(usual_plan.grid, request.marks, least_region_share) is None:
+    if find_only_region(usual_plan.grid, request.marks.borders_mm, least_region_share) is None:
         return usual_plan
     spacing_mm = usual_plan.grid.spacing_mm
     claimed_slice_axis = find_slice_axis(usual_plan)

@@ -9,7 +9,7 @@ import pytest
 
 from fovnet.drawing import canvas
 from fovnet.drawing.canvas import contrast, luminance, readable_on
-from fovnet.regions import DEFAULT
+from fovnet.regions import BUILT_IN, DEFAULT
 from fovnet.report import pages
 
 # Machado, Oliveira & Fernandes, IEEE TVCG 15 (2009) 1291-1298: what a reader without one kind of cone sees,
@@ -55,12 +55,12 @@ def distance(one, other, cones):
     return float(np.linalg.norm(lab(one, cones) - lab(other, cones)))
 
 
+@pytest.mark.parametrize("vocabulary", BUILT_IN.values(), ids=BUILT_IN)
 @pytest.mark.parametrize("cones", SEEN.values(), ids=SEEN)
-def test_regions_are_told_apart_with_any_cones(cones):
-    names = DEFAULT.classes
+def test_regions_are_told_apart_with_any_cones(cones, vocabulary):
     least = min(
-        (distance(DEFAULT.colour(a), DEFAULT.colour(b), cones), a, b)
-        for a, b in combinations(names, 2)
+        (distance(vocabulary.colour(a), vocabulary.colour(b), cones), a, b)
+        for a, b in combinations(vocabulary.classes, 2)
     )
     assert least[0] > 15, least
 

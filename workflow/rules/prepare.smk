@@ -5,7 +5,10 @@ Act 1: prepare.
 """
 
 
+from fovnet.commands import simulated_vocabulary
 from fovnet.volume.collection.changed import stamp_collections
+
+VOCABULARY_OF_PEOPLE = simulated_vocabulary(SETTINGS)
 
 OWN_TABLES = [place if place.is_file() else place / "volumes.tsv" for place in map(Path, SETTINGS.collections.values())]
 
@@ -24,18 +27,19 @@ rule phantom:
         volumes=f"{RESULTS}/phantom/volumes.tsv",
         regions=f"{RESULTS}/phantom/regions.tsv",
     params:
-        settings=fingerprint_of("phantom", "seed"),
+        settings=fingerprint_of("phantom", "seed", *(["regions"] if VOCABULARY_OF_PEOPLE else [])),
         seed=SETTINGS.seed,
         folder=f"{RESULTS}/phantom",
         subjects=SETTINGS.phantom.subjects,
         volumes=SETTINGS.phantom.volumes_per_subject,
         without=[word for name in SETTINGS.phantom.without for word in ("--without", name)],
+        vocabulary=VOCABULARY_OF_PEOPLE,
     log: f"{LOGS}/phantom.txt"
     threads: workflow.cores
     message: "Simulating {params.subjects} subjects with {params.volumes} volumes each"
     shell:
         "fovnet phantom {params.folder:q} --subjects {params.subjects} --volumes {params.volumes}"
-        " --seed {params.seed} {params.without:q} --workers {threads} 2> >(tee {log:q} >&2)"
+        " --seed {params.seed} {params.without:q} {params.vocabulary:q} --workers {threads} 2> >(tee {log:q} >&2)"
 
 
 rule slice:

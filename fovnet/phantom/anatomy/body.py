@@ -3,6 +3,7 @@ grid, and its landmarks."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -39,6 +40,9 @@ from fovnet.phantom.geometry.raster import (
 )
 from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.scan import LabelVolume
+from fovnet.regions import DEFAULT, NINE
+
+ABOVE_TALUS_MM = 30.0  # of the person: a distance that is measured in the picture
 
 
 @dataclass(frozen=True)
@@ -47,31 +51,41 @@ class Landmarks:
     measured.
 
     The borders between regions are `ischium` (lower end), `iliac_crest`, `liver_dome` and
-    `lung_apex` (tops); `sole` and `vertex` end the body.  The others only limit fields of view.
+    `lung_apex` (tops); `sole` and `vertex` end the body.  Those between the parts of a region are
+    `ankle_top`, 3 cm above the talus, `tuberosity` (lower end, of the tibia), `patella` (upper end)
+    and `foramen_magnum`.  The others only limit fields of view.
     """
 
     sole: float
     ankle: float
+    ankle_top: float
+    tuberosity: float
     knee: float
+    patella: float
     ischium: float
     iliac_crest: float
     liver_dome: float
     lung_apex: float
     chin: float
+    foramen_magnum: float
     vertex: float
 
     @property
     def borders_mm(self) -> tuple[float, ...]:
-        """The heights that begin and end the regions of the chain, feet to head: one more than
-        there are regions."""
-        return (
-            self.sole,
-            self.ischium,
-            self.iliac_crest,
-            self.liver_dome,
-            self.lung_apex,
-            self.vertex,
-        )
+        """The heights that begin and end the regions of DEFAULT's chain, feet to head: one more
+        than there are regions."""
+        return (*self.find_lower_ends_mm(DEFAULT.chain), self.vertex)
+
+    def find_lower_ends_mm(self, regions: Sequence[str]) -> tuple[float, ...]:
+        """The heights at which these regions of DEFAULT's or NINE's chain begin."""
+        legs_mm = (self.sole, self.ankle_top, self.tuberosity, self.patella)
+        trunk_mm = (self.ischium, self.iliac_crest, self.liver_dome)
+        head_mm = (self.lung_apex, self.foramen_magnum)
+        lower_end_by_region = {
+            **dict(zip(DEFAULT.chain, (self.sole, *trunk_mm, self.lung_apex), strict=True)),
+            **dict(zip(NINE.chain, (*legs_mm, *trunk_mm, *head_mm), strict=True)),
+        }
+        return tuple(lower_end_by_region[region] for region in regions)
 
 
 def landmarks(person: Person) -> Landmarks:
@@ -80,12 +94,16 @@ def landmarks(person: Person) -> Landmarks:
     return Landmarks(
         sole=to_person_mm(0.0),
         ankle=to_person_mm(80.0),
+        ankle_top=to_person_mm(limbs.TALAR_DOME_MM) + ABOVE_TALUS_MM,
+        tuberosity=to_person_mm(limbs.TUBEROSITY_MM),
         knee=to_person_mm(480.0),
+        patella=to_person_mm(limbs.PATELLA_MM),
         ischium=to_person_mm(trunk.ISCHIUM_MM),
         iliac_crest=to_person_mm(trunk.ILIAC_CREST_MM + person.borders.iliac_crest_rise_mm),
         liver_dome=to_person_mm(belly.liver_dome_height_mm(person)),
         lung_apex=to_person_mm(thorax.lung_apex_height_mm(person)),
         chin=to_person_mm(1520.0),
+        foramen_magnum=to_person_mm(head.FORAMEN_MAGNUM_MM),
         vertex=to_person_mm(head.VERTEX_MM),
     )
 

@@ -59,6 +59,8 @@ FACE_OUTLINE, which end in a step."""
 
 VAULT_HALF_AXES_MM = (71.0, 92.0, 78.0)  # of the outside of the skull
 VERTEX_MM = 1750.0
+FORAMEN_MAGNUM_MM = 1594.0
+"""The inner surface of the occipital bone about the foramen magnum, where the cerebellum begins."""
 NECK_MUSCLES = (
     ((26.0, -36.0), (28.0, 4.0), 22.0),  # trapezius
     ((28.0, -27.5), (17.0, 6.0), 26.0),  # splenius capitis

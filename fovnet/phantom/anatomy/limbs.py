@@ -63,6 +63,13 @@ LATERAL_MEDIAL_FRONT_BACK_FAT = (0.9, 1.25, 0.75, 1.15)
 """How the fat of a leg is distributed: factors in these four directions."""
 
 
+TALAR_DOME_MM = 77.0
+TUBEROSITY_MM = 415.0
+PATELLA_MM = 533.0
+"""Heights as written of the top of the talus, the lower end of the tibial tuberosity (6 cm below the
+joint), and the top of the patella."""
+
+
 def paint_legs(person: Person) -> Paints:
     """Both legs with their bones, muscles, knees and feet."""
     for side, hip_name in ((1, "right hip"), (-1, "left hip")):

@@ -6,13 +6,13 @@ coronal, a knee in sagittal, a heart in short-axis view, all as slices from belo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from nibabel.orientations import apply_orientation
 from numpy.typing import NDArray
 
-from fovnet.phantom.anatomy.body import Landmarks
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.volume.volume import Volume
 
@@ -20,23 +20,28 @@ TRUE_HEADER_SHARE = 0.9  # of tilted volumes; the others claim to lie along the 
 # of turned volumes: up, or anterior, is at the top of the image; the others have any orientation
 UPRIGHT_SHARE = 0.5
 LATTICE_POINTS = 9  # points at which heights are evaluated along each axis of a grid
+PART_LATTICE_POINTS = 101  # the same, to tell which of two parts of like height fills more of it
 
 HeaderTurn = tuple[tuple[int, int], ...]
 """For each axis of a grid the axis (0 right, 1 front, 2 up) that the header claims it is, and its
 direction; () for a true header."""
 
 
-def find_only_region(grid: Grid, marks: Landmarks, least_share: float) -> int | None:
-    """The index, in the chain of regions, of the one that contains the grid (mm of the person), or
-    at least `least_share` of it; None if there is none.
+def find_only_region(
+    grid: Grid,
+    borders_mm: Sequence[float],
+    least_share: float,
+    lattice_points: int = LATTICE_POINTS,
+) -> int | None:
+    """The index, of the regions between these borders, of the one that contains the grid (mm of the
+    person), or at least `least_share` of it; None if there is none.
 
-    Parts above the vertex or below the soles are ignored: a head with air above it is a head alone.
+    What is above or below all borders is ignored: a head with air above it is a head alone.
     """
-    sample_indices = [np.linspace(-0.5, size - 0.5, LATTICE_POINTS) for size in grid.shape]
+    sample_indices = [np.linspace(-0.5, size - 0.5, lattice_points) for size in grid.shape]
     i, j, k = np.meshgrid(*sample_indices, indexing="ij")
     height_row = grid.vox_to_ras[2]
     z = height_row[0] * i + height_row[1] * j + height_row[2] * k + height_row[3]
-    borders_mm = np.asarray(marks.borders_mm)
     region_count = len(borders_mm) - 1
     region_indices = np.searchsorted(borders_mm, z, side="right") - 1
     is_in_body = (region_indices >= 0) & (region_indices < region_count)

@@ -3,8 +3,9 @@ codes, old codes, shorthand and free text.
 
 Codes of single regions, combined terms, synonyms in any case, and several of them in one text
 ("CHEST/ABDOMEN", "ABD_PELV", "L SPINE") are recognised, together with the words of
-`header_words.tsv`. Only known terms are returned, never the text itself, because free text may
-contain anything.
+`header_words.tsv`. Where a vocabulary has the parts of a region, `header_part_words.tsv` says which
+of them a word names; LEG is then DICOM's, the lower leg.  Only known terms are returned, never the
+text itself, because free text may contain anything.
 
 A range ("SKULL TO THIGH", "NECK - ABDOMEN") means every region of the chain from one end to the
 other; an end in no region, such as a foot, counts as far as `header_range_ends.tsv` says.  "NECK OF
@@ -14,6 +15,7 @@ X" means X.  Where several readings are left, the text is not understood as a wh
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -24,6 +26,7 @@ from fovnet.volume.collection.table_rows import find_region
 
 OTHER_PART = "OTHER"
 WORD_TABLE = Path(__file__).with_name("header_words.tsv")
+PART_WORD_TABLE = Path(__file__).with_name("header_part_words.tsv")
 RANGE_END_TABLE = Path(__file__).with_name("header_range_ends.tsv")
 RANGE_WORDS = frozenset({"BIS", "HASTA", "THROUGH", "THRU", "TILL", "TO", "UNTIL"})
 DASH_BETWEEN_WORDS = re.compile(r"(?P<spaced>\s+[-\u2013\u2014]+\s+)|\s*[-\u2013\u2014]+\s*")
@@ -267,9 +270,13 @@ def _meaning_by_word(vocabulary: Vocabulary) -> dict[str, Meaning]:
     """The meaning of every word without blanks: of `header_words.tsv`, as far as the vocabulary has
     regions of the same codes, of DICOM's terms, and of the vocabulary's own words, which win."""
     meaning_of_word = dict(_read_words(WORD_TABLE, vocabulary))
+    for whole, parts in vocabulary.parts.items():
+        words = DEFAULT.region(whole).words
+        meaning_of_word |= {word.replace(" ", ""): frozenset(parts) for word in words}
     meaning_of_word |= dict.fromkeys(ELSEWHERE, frozenset())
     meaning_of_word |= {
-        term.body_part: vocabulary.regions_of_code(term.sct) for term in TERM_BY_CODES.values()
+        term.body_part: vocabulary.regions_of_code(term.sct)
+        for term in vocabulary.term_by_codes.values()
     }
     for region in vocabulary.regions:
         meaning_of_word |= {
@@ -282,14 +289,26 @@ def _meaning_by_word(vocabulary: Vocabulary) -> dict[str, Meaning]:
 def _read_words(table: Path, vocabulary: Vocabulary) -> dict[str, Meaning]:
     """The meaning of every word of a table, as far as the vocabulary has regions of the same
     codes."""
-    name_by_code = {region.sct: region.name for region in vocabulary.regions if region.sct}
-    code_by_name = {region.name: region.sct for region in DEFAULT.regions}
+    parts_by_word = {row["word"]: row["parts"].split(", ") for row in read_tsv(PART_WORD_TABLE)}
     meaning_by_word: dict[str, Meaning] = {}
     for row in read_tsv(table):
-        codes = [code_by_name[region_name] for region_name in row["regions"].split()]
-        region_names = frozenset(
-            name_by_code[region_code] for region_code in codes if region_code in name_by_code
-        )
-        if region_names or not codes:
+        names = row["regions"].split()
+        word_parts = parts_by_word.get(row["word"], ())
+        meanings = [_meaning_of_name(name, word_parts, vocabulary) for name in names]
+        region_names = frozenset[str]().union(*meanings)
+        if region_names or not names:
             meaning_by_word[row["word"]] = region_names or NO_MEANING
     return meaning_by_word
+
+
+def _meaning_of_name(name: str, word_parts: Sequence[str], vocabulary: Vocabulary) -> Meaning:
+    """What a region of DEFAULT is in a vocabulary: of its parts there those that the word names,
+    else the region of the same code, else all its parts."""
+    parts = vocabulary.parts.get(name, ())
+    if named_parts := frozenset(parts).intersection(word_parts):
+        return named_parts
+    name_by_code = {region.sct: region.name for region in vocabulary.regions}
+    same_name = name_by_code.get(DEFAULT.region(name).sct)
+    if same_name is not None:
+        return frozenset({same_name})
+    return frozenset(parts)

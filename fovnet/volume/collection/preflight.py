@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from fovnet.regions import NONE, Vocabulary
+from fovnet.regions import NINE, NONE, Vocabulary
 from fovnet.volume.collection.split import SPLIT_FRACTIONS, SPLITS, split_subjects
 from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.collection.tables import Collection
@@ -175,6 +175,36 @@ def _gap_between(lower_row: RegionRow, upper_row: RegionRow) -> LabelGap | None:
     return LabelGap(
         lower_row.volume_id, lower_row.region, upper_row.region, first_between, last_between
     )
+
+
+def count_labelled_borders(
+    collection: Collection, vocabulary: Vocabulary
+) -> dict[tuple[str, str], int]:
+    """In how many volumes each border, (region below, region above), is labelled: both regions are,
+    without a gap between them.  A part that the table names counts as itself."""
+    volumes_by_border: Counter[tuple[str, str]] = Counter()
+    for label_rows in collection.region_rows_by_volume.values():
+        chain_rows = [row for row in label_rows if row.region in vocabulary.chain]
+        chain_rows.sort(key=lambda row: row.range_start)
+        volumes_by_border.update(
+            {
+                (lower_row.part or lower_row.region, upper_row.part or upper_row.region)
+                for lower_row, upper_row in pairwise(chain_rows)
+                if _gap_between(lower_row, upper_row) is None
+            }
+        )
+    borders = dict.fromkeys([*pairwise(vocabulary.chain), *pairwise(NINE.chain)])
+    return {border: volumes_by_border[border] for border in borders if border in volumes_by_border}
+
+
+def find_parts_named(collection: Collection) -> dict[str, list[str]]:
+    """The parts, feet to head, that a table names of each region whose parts the vocabulary has not."""
+    parts_by_whole: dict[str, set[str]] = {}
+    for label_rows in collection.region_rows_by_volume.values():
+        for row in label_rows:
+            if row.part:
+                parts_by_whole.setdefault(row.region, set()).add(row.part)
+    return {whole: sorted(parts, key=NINE.chain.index) for whole, parts in parts_by_whole.items()}
 
 
 def notes_on_missing_files(collections: Mapping[str, Collection]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fovnet.regions import NONE, Vocabulary, as_word
+from fovnet.regions import NINE, NONE, WHOLE_BY_PART, Vocabulary, as_word
 from fovnet.volume.collection.split import SPLITS
 from fovnet.volume.collection.table_lines import (
     RANGE_COLUMNS,
@@ -21,7 +21,7 @@ from fovnet.volume.collection.table_lines import (
     find_missing_range_columns,
 )
 from fovnet.volume.sources.discovery import MAX_ID_BYTES
-from fovnet.words import did_you_mean, near_spelling
+from fovnet.words import did_you_mean, join_names, near_spelling
 
 VOLUME_FILE_NAME = re.compile(r"[^\s./\\\x7f-\x9f][^/\\\x00-\x1f\x7f-\x9f\u2028\u2029]*")
 # most names an unknown one is compared with, 20 ms; with more, a table with many faults would take
@@ -46,13 +46,17 @@ class VolumeRow:
 @dataclass(frozen=True)
 class RegionRow:
     """One row of regions.tsv: a class of the vocabulary, `range_start` to `range_end` inclusive, in
-    slices or, if `in_mm`, millimetres."""
+    slices or, if `in_mm`, millimetres.
+
+    part  the part of it that the table names ("knee" of legs); "" if the vocabulary has that part
+    """
 
     volume_id: str
     region: str
     range_start: float
     range_end: float
     in_mm: bool = False
+    part: str = field(default="", compare=False)
 
 
 class LabelledLine(NamedTuple):
@@ -69,6 +73,39 @@ def find_region(text: str, vocabulary: Vocabulary) -> str | None:
     if word == as_word(NONE):
         return NONE
     return next((region.name for region in vocabulary.regions if word in region.words), None)
+
+
+def find_part(text: str, vocabulary: Vocabulary) -> str:
+    """The part of a region of the vocabulary that a text names, in any case, by its own name; "" if
+    it names none, or the vocabulary has that part."""
+    word = as_word(text)
+    for part, whole in WHOLE_BY_PART.items():
+        if word == as_word(part) and whole in vocabulary.classes and part not in vocabulary.classes:
+            return part
+    return ""
+
+
+def find_region_of_table(text: str, vocabulary: Vocabulary) -> str | None:
+    """The class that a cell of a table names: as `find_region`, or else the region of which it
+    names a part by any of its words, such as FOOT for legs; None if it names none."""
+    region = find_region(text, vocabulary)
+    if region is not None:
+        return region
+    whole = WHOLE_BY_PART.get(find_region(text, NINE) or "")
+    if whole in vocabulary.classes:
+        return whole
+    return None
+
+
+def _parts_of_whole_word(text: str, vocabulary: Vocabulary) -> tuple[str, ...]:
+    """The parts of which a text may mean one or all: DICOM's terms for a lower leg and for a skull,
+    LEG and HEAD, are what many call the whole; () for any other text."""
+    word = as_word(text)
+    region = find_region(text, vocabulary)
+    for parts in vocabulary.parts.values():
+        if region in parts and word == vocabulary.region(region).body_part != as_word(region):
+            return parts
+    return ()
 
 
 def is_valid_file_name(volume_id: str) -> bool:
@@ -134,7 +171,8 @@ def read_region_row(
     faults += row_faults
     if row_faults or volume_id is None or region is None or range_and_unit is None:
         return None
-    return RegionRow(volume_id, region, *range_and_unit)
+    part = find_part(line.cells["region"], vocabulary)
+    return RegionRow(volume_id, region, *range_and_unit, part=part)
 
 
 def _region_of_line(
@@ -147,7 +185,11 @@ def _region_of_line(
     if not region_text:
         faults.append(line.make_fault("region", "must be given"))
         return None
-    region = find_region(region_text, vocabulary)
+    if parts := _parts_of_whole_word(region_text, vocabulary):
+        sentence = f"is {join_names(parts)} here; name the part that it is"
+        faults.append(line.make_fault("region", sentence))
+        return None
+    region = find_region_of_table(region_text, vocabulary)
     if region is None:
         name_by_spelling = {
             spelling.lower(): known_region.name

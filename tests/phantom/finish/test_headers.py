@@ -20,6 +20,7 @@ from fovnet.phantom.finish.headers import (
 from fovnet.phantom.finish.masks import Processing
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import sample_person
+from fovnet.regions import NINE
 
 PERSON = sample_person((4, 2))
 MARKS = landmarks(PERSON)
@@ -57,6 +58,13 @@ def test_a_turned_header_calls_slices_across_any_axis_axial_and_those_that_show_
     )
     np.testing.assert_array_equal(volume.voxels, to_claimed_axes(true.voxels, turn))
     assert turn[axis][0] == 2 and [row["region"] for row in rows] == ["head"]
+    part_rows = acquire_volume(
+        PERSON,
+        replace(acquired, header_turn=turn),
+        np.random.default_rng(0),
+        chain=NINE.chain,
+    )[1]
+    assert part_rows == [{**rows[0], "region": "skull"}]
     np.testing.assert_allclose(volume.vox_to_ras[:3, :3], 5 * np.eye(3))
     np.testing.assert_allclose(
         volume.vox_to_ras[:3, :3] @ (np.array(volume.voxels.shape) - 1) / 2,
@@ -76,15 +84,15 @@ def test_only_a_field_of_one_region_is_alone_and_air_above_the_head_is_no_other(
     # half a voxel, and a little
     head_grid.vox_to_ras[2, 3] += 3
     # legs, pelvis, abdomen, chest, head
-    assert find_only_region(head_grid, MARKS, 1.0) == 4
+    assert find_only_region(head_grid, MARKS.borders_mm, 1.0) == 4
     lower = head_grid.vox_to_ras.copy()
     lower[2, 3] -= 60
     assert (
-        find_only_region(Grid(head_grid.shape, lower), MARKS, 1.0) is None
-        and find_only_region(Grid(head_grid.shape, lower), MARKS, 0.5) == 4
+        find_only_region(Grid(head_grid.shape, lower), MARKS.borders_mm, 1.0) is None
+        and find_only_region(Grid(head_grid.shape, lower), MARKS.borders_mm, 0.5) == 4
     )
     lower[2, 3] = MARKS.vertex + 20
-    assert find_only_region(Grid(head_grid.shape, lower), MARKS, 0.5) is None
+    assert find_only_region(Grid(head_grid.shape, lower), MARKS.borders_mm, 0.5) is None
 
 
 def test_a_picture_keeps_its_columns_mirrored_whichever_way_slices_run() -> None:

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fovnet.records import read_tsv
-from fovnet.regions import DEFAULT, Vocabulary
+from fovnet.regions import DEFAULT, NINE, PARTS, WHOLE_BY_PART, Vocabulary
 from fovnet.volume.collection.body_part import (
+    PART_WORD_TABLE,
     WORD_TABLE,
     BodyPartReading,
     find_regions_of_text,
@@ -343,6 +344,43 @@ def test_a_region_of_ones_own_may_have_the_name_of_an_end_of_ranges_or_of_a_fetu
     )
     assert read_body_part("FEET", own) == BodyPartReading(own.chain[:1], is_understood=True)
     assert read_body_part("FETUS", own) == BodyPartReading(own.chain[1:2], is_understood=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "regions"),
+    [
+        ("LEG", ("lower leg",)),
+        ("LEGS", PARTS["legs"]),
+        ("FOOT", ("foot",)),
+        ("Left ankle", ("foot",)),
+        ("CALF", ("lower leg",)),
+        ("RT KNEE W/O", ("knee",)),
+        ("Oberschenkel", ("thigh",)),
+        ("NECK", ("neck",)),
+        ("BRAIN", ("skull",)),
+        ("HEAD_NECK", ("neck", "skull")),
+        ("CAROTIDS", ("neck",)),
+        ("KNEE TO ANKLE", ("foot", "lower leg", "knee")),
+        ("NECK - ABDOMEN", ("abdomen", "chest", "neck")),
+        ("NECK OF FEMUR", ("thigh", "pelvis")),
+        ("WRIST", ()),
+    ],
+)
+def test_with_parts_a_word_means_the_part_that_it_names(text, regions):
+    """Summed, the parts are what the word means without them, or it means a foot, which is in no
+    region there."""
+    assert find_regions_of_text(text, NINE) == regions
+    wholes = {WHOLE_BY_PART.get(name, name) for name in regions if name != "foot"}
+    assert wholes <= set(find_regions_of_text(text) or ())
+
+
+def test_every_word_of_a_part_is_a_word_and_names_parts_of_what_it_means():
+    rows = read_tsv(PART_WORD_TABLE)
+    regions_by_word = {row["word"]: row["regions"].split() for row in read_tsv(WORD_TABLE)}
+    assert [row["word"] for row in rows] == sorted({row["word"] for row in rows})
+    for row in rows:
+        parts = row["parts"].split(", ")
+        assert {WHOLE_BY_PART[part] for part in parts} <= set(regions_by_word[row["word"]])
 
 
 def test_every_word_of_the_table_is_one_word_and_means_what_its_row_says():

@@ -12,7 +12,7 @@ from hypothesis.strategies import data, integers, lists, permutations, sampled_f
 
 from fovnet.errors import CollectionError
 from fovnet.records import write_tsv
-from fovnet.regions import DEFAULT
+from fovnet.regions import DEFAULT, NINE, PARTS
 from fovnet.volume.collection.table_rows import RegionRow, find_region
 from fovnet.volume.collection.tables import read_collection
 from fovnet.volume.collection.truth import find_classes_of_cuts
@@ -90,6 +90,51 @@ def test_regions_are_read_by_any_of_their_names(tmp_path):
     assert rows["two"] == (RegionRow("two", "chest", -20.5, 80, in_mm=True),)
     assert rows["three"] == (RegionRow("three", "none", 0, 5),)
     assert find_region("NONE", DEFAULT) == "none" and find_region("elbow", DEFAULT) is None
+
+
+@given(data(), integers(2, 9))
+def test_rows_of_nine_regions_read_as_five_are_their_sums(tmp_path_factory, draw, rows):
+    """Each slice shows a region in a run of five where it shows one of its parts in a run of nine."""
+    low = draw.draw(integers(0, 9 - rows))
+    firsts = sorted(draw.draw(lists(integers(1, 29), min_size=rows, max_size=rows, unique=True)))
+    table = "\n".join(
+        f"one|{name}|{first}|{last - 1}"
+        for name, first, last in zip(NINE.chain[low:], firsts, [*firsts[1:], 30], strict=False)
+    )
+    folder = tmp_path_factory.mktemp("nine")
+    tables(folder, VOLUMES, "volume_id|region|first_slice|last_slice\n" + table)
+    of_nine, of_five = (
+        find_classes_of_cuts(
+            stack_of(30, 4.0),
+            read_collection(folder, vocabulary).region_rows_by_volume["one"],
+            vocabulary,
+        )
+        for vocabulary in (NINE, DEFAULT)
+    )
+    for column, name in enumerate(DEFAULT.classes):
+        parts = [NINE.classes.index(part) for part in PARTS.get(name, (name,))]
+        assert np.array_equal(of_five[:, column], of_nine[:, parts].any(axis=1))
+
+
+def test_what_may_be_a_part_or_the_whole_is_refused_where_there_are_parts(tmp_path):
+    regions = """
+        volume_id|region|first_slice|last_slice
+        one|Leg|0|9
+        one|legs|10|20
+        two|head|0|9
+        three|skull|0|9
+    """
+    folder = tables(tmp_path, VOLUMES, regions)
+    with pytest.raises(CollectionError) as refusal:
+        read_collection(folder, NINE)
+    leg, legs, head = refusal.value.sentence.splitlines()[1:]
+    assert "'Leg': is foot, lower leg, knee and thigh here; name the part" in leg
+    assert "'legs': write one of foot, lower leg, knee" in legs
+    assert "'head': is neck and skull here; name the part" in head
+    parts = {
+        row.part for rows in read_collection(folder).region_rows_by_volume.values() for row in rows
+    }
+    assert parts == {"", "skull"}
 
 
 def test_all_faults_are_listed_at_once_with_line_column_value_and_remedy(tmp_path):
