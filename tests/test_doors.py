@@ -76,7 +76,7 @@ def test_the_derivative_is_valid(derivative) -> None:
     ("words", "sentence"),
     [
         (["participant", "--participant-label", "09"], "has no sub-09"),
-        (["participant", "01"], "01: is a word too many"),
+        (["participant", "01"], "01: give it by --participant-label"),
         (["group"], "has no sub-*"),
     ],
 )

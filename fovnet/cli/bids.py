@@ -25,19 +25,16 @@ from fovnet.decision.ensemble import load_ensemble
 from fovnet.decision.folder import ModelFolder as ModelNetworks
 from fovnet.errors import ConfigError, VolumeError
 from fovnet.evaluate.answers import read_answer_facts
-from fovnet.report.exports.answers import REQUIRED_KEYS, StoredAnswer, read_answers
+from fovnet.report.exports.answers import REQUIRED_KEYS, read_answers
 from fovnet.report.exports.bids import write_bids
 from fovnet.words import first_few, several
 
 verbs = typer.Typer()
-ANSWERS_FOLDER = Path("sourcedata", "fovnet")
-"""Where the answers of `predict` lie in the derivative: BIDS gives no rules for what is below
-sourcedata."""
-
+ANSWERS_FOLDER = Path("sourcedata", "fovnet")  # below sourcedata BIDS gives no rules
 BIDS_HELP = (
     "The derivative is that of `fovnet export bids`: a JSON per volume. Tables and pages of each "
     "participant, as `fovnet predict` writes them, are in its sourcedata/fovnet.\n\n"
-    "Participants may be answered by several processes at once; afterwards `group` writes answers.tsv and "
+    "Participants may be answered by several processes at once; `group` then writes answers.tsv and "
     "spans.tsv over all of them. Killed, the same command goes on."
 )
 """What the help of `bids` ends with."""
@@ -53,21 +50,12 @@ class Level(StrEnum):
 @verbs.command(epilog=BIDS_HELP)
 def bids(
     bids_folder: Annotated[Path, PathArgument(metavar="BIDS_DIR", help="The data set.")],
-    out_folder: Annotated[
-        Path,
-        PathArgument(metavar="OUTPUT_DIR", help="The derivative.", callback=folder_to_fill),
-    ],
+    out_folder: Annotated[Path, PathArgument(metavar="OUTPUT_DIR", callback=folder_to_fill)],
     level: Annotated[Level, typer.Argument(help="Answer participants, or tabulate the answers.")],
     further_labels: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     labels: Annotated[
         list[str] | None,
-        typer.Option(
-            "--participant-label",
-            "--participant_label",
-            metavar="LABEL...",
-            help="Participants, as in 01 02; without, all.",
-            show_default=False,
-        ),
+        typer.Option("--participant-label", "--participant_label", help="As 01 02; without, all."),
     ] = None,
     model: ModelFolder = None,
     device: Device = "auto",
@@ -76,16 +64,13 @@ def bids(
 ) -> None:
     """Answer a BIDS data set as a BIDS App: a derivative with the regions that each volume shows."""
     if further_labels and not labels:
-        raise ConfigError(
-            "bids-argument",
-            f"{further_labels[0]}: is a word too many; give labels by --participant-label",
-        )
+        raise ConfigError("bids-argument", f"{further_labels[0]}: give it by --participant-label")
     told_labels = [*(labels or ()), *(further_labels or ())]
     if level is Level.group:
         _tabulate_answers(out_folder, told_labels, model_folder(model))
         return
     vocabulary = ModelNetworks(model_folder(model)).vocabulary
-    answers: list[StoredAnswer] = []
+    answers = []
     are_all_read = True
     for name in _find_participants(bids_folder, told_labels):
         folder = out_folder / ANSWERS_FOLDER / name
@@ -128,7 +113,7 @@ def _find_participants(folder: Path, labels: Sequence[str]) -> list[str]:
     if missing_names or not names:
         raise ConfigError(
             "bids-participant",
-            f"{folder}: has no {first_few(missing_names or ['sub-*'])}; give a folder with sub-* in it, and labels "
-            f"of these: {first_few(present_names) or 'none is there'}",
+            f"{folder}: has no {first_few(missing_names or ['sub-*'])}; give a data set, and labels of "
+            f"participants in it, such as {first_few(present_names) or 'sub-01'}",
         )
     return names
