@@ -11,6 +11,7 @@ Where the disk is nearly full, the status is A700 (out of resources), and caller
 from __future__ import annotations
 
 import ssl
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -66,6 +67,8 @@ REJECT_LIMIT_EXCEEDED = 2, 3, 2
 RESULT_SYNTAX_NOT_TAKEN = 4
 MOST_CLASSES_NAMED = 3  # classes that a line of the log names
 LONGEST_PDU = 2**20  # bytes of a request to associate, at most
+AUDIT_PERIOD_S = 10.0
+"""While an association lasts the audit has a row so often: a kill costs it what came since the last."""
 LARGEST_PDU_RECEIVED = 2**17  # bytes of a PDU that senders are told to keep to
 REPORT_SYNTAXES = [ExplicitVRLittleEndian, ImplicitVRLittleEndian]
 IDENTIFYING_TAGS = ["SOPClassUID", "SOPInstanceUID", "StudyInstanceUID", "SeriesInstanceUID"]
@@ -88,6 +91,14 @@ class InstanceKeeper(Protocol):
 
     def wait_for_room(self, has_room: Callable[[], bool]) -> None:
         """Notes that an instance was refused for want of room."""
+
+
+@dataclass
+class UnwrittenServices:
+    """What an association did that has no row in the audit yet, and since when, on a monotonic clock."""
+
+    object_count: Counter[tuple[str, str]] = field(default_factory=Counter)
+    since_s: float = field(default_factory=time.monotonic)
 
 
 class DoorServer(ThreadedAssociationServer):
@@ -127,7 +138,7 @@ class Door:
 
     log            takes an event, without patient data
     on_commitment  told of what a peer says of its commitment; None: there is no peer
-    audit          has a row for each service of an association, when it ends; None: there is none
+    audit          has rows for the services of an association, which add up; None: there is none
     """
 
     inbox: InstanceKeeper
@@ -141,8 +152,8 @@ class Door:
     refusals: Refusals = field(init=False)
     _server: DoorServer | None = field(default=None, init=False)
     _is_full: bool = field(default=False, init=False)
-    _services: dict[Any, Counter[tuple[str, str]]] = field(default_factory=dict, init=False)
-    """{association: {(service, outcome): objects}}, until it ends"""
+    _services: dict[Any, UnwrittenServices] = field(default_factory=dict, init=False)
+    """by association, until it ends"""
     _refused_offers: dict[Any, str] = field(default_factory=dict, init=False)
     """{association that has sent no instance: what of its offer is not taken, in words}"""
 
@@ -298,8 +309,8 @@ class Door:
         if connection is None:
             return
         services = self._services.pop(association, None)
-        if self.audit is not None and services:
-            self.audit.write(_caller_in_words(association), services)
+        if self.audit is not None and services is not None:
+            self.audit.write(_caller_in_words(association), services.object_count)
         figure, cause = reason_of_end(connection, self.limits.instance_bytes)
         refused_offer = self._refused_offers.pop(association, "")
         if figure:
@@ -321,14 +332,18 @@ class Door:
         return status_code
 
     def _note_service(self, association: Any, service: str, outcome: str) -> None:
-        """Counts an object for the audit.  The first has a row at once, for a process that is killed
-        before the association ends."""
+        """Counts an object for the audit.  The first has a row at once, and all have rows while the
+        association lasts, for a process that is killed before it ends."""
         if self.audit is None:
             return
-        is_first = association not in self._services
-        self._services.setdefault(association, Counter())[service, outcome] += 1
-        if is_first:
+        if association not in self._services:
+            self._services[association] = UnwrittenServices()
             self.audit.write(_caller_in_words(association), {(service, "begun"): 1})
+        unwritten = self._services[association]
+        unwritten.object_count[service, outcome] += 1
+        if time.monotonic() - unwritten.since_s >= AUDIT_PERIOD_S:
+            self._services[association] = UnwrittenServices()
+            self.audit.write(_caller_in_words(association), unwritten.object_count)
 
     def _store(self, event: evt.Event) -> int:
         """Keeps an instance; the status of our answer."""

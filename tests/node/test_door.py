@@ -280,6 +280,23 @@ def test_our_own_report_passes_and_is_not_kept_and_anothers_is_refused(
     ]
 
 
+def test_the_audit_has_what_came_before_the_association_ends(
+    opened, series, tmp_path, monkeypatch
+) -> None:
+    """For a process that is killed: rows while images come, which add up."""
+    monkeypatch.setattr("fovnet.node.door.AUDIT_PERIOD_S", 0.0)
+    here, images = opened(), series(1, 3)
+    ae = AE("SCANNER")
+    ae.add_requested_context(MRImageStorage)
+    association = ae.associate("127.0.0.1", here.port, ae_title="FOVNET")
+    assert [association.send_c_store(image).Status for image in images] == [0, 0, 0]
+    rows = read_tsv(tmp_path / "audit.tsv")
+    association.release()
+    assert sum(int(row["objects"]) for row in rows if row["outcome"] == "done") == 3
+    until(lambda: here.door.association_count == 0)
+    assert read_tsv(tmp_path / "audit.tsv") == rows
+
+
 OFFERS = {
     "all classes": [],
     "all classes, a folder": ["+sd"],
