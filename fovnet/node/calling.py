@@ -9,8 +9,25 @@ from typing import Any
 
 from pynetdicom import AE, evt
 from pynetdicom.association import Association
+from pynetdicom.dimse import DIMSEServiceProvider
 
 from fovnet.node.peers import ReportPeer
+
+
+class CallerMessages(DIMSEServiceProvider):
+    """The messages of an association that we asked for, each for who waits for it.
+
+    pynetdicom 3.0.4 has a thread that serves what a peer asks, and pauses it while an answer is awaited;
+    on a busy machine it goes on now and then, takes the answer, and drops it: of a C-FIND a match is then
+    missing, without a word.  Commitments, which a peer may send to us, do not go
+    this way.
+    """
+
+    def get_msg(self, block: bool = False) -> Any:
+        """(presentation context, message) for who waits; (None, None) for that thread, which does not."""
+        if not block:
+            return None, None
+        return super().get_msg(block)
 
 
 def calling_entity(own_title: str, timeout_s: float) -> AE:
@@ -43,7 +60,8 @@ def call(
     if tls_context:
         tls_args = (tls_context, peer.host)
 
-    def note_connection(event: evt.Event) -> None:
+    def prepare_connection(event: evt.Event) -> None:
+        event.assoc.dimse = CallerMessages(event.assoc)
         association_socket: Any = event.assoc.dul.socket
         # a question is several small packets, each acknowledged after 40 ms (Nagle's algorithm)
         association_socket.socket.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
@@ -54,6 +72,6 @@ def call(
         peer.port,
         ae_title=peer.title,
         tls_args=tls_args,
-        evt_handlers=[*handlers, (evt.EVT_CONN_OPEN, note_connection)],
+        evt_handlers=[*handlers, (evt.EVT_CONN_OPEN, prepare_connection)],
         ext_neg=list(negotiation),
     )
