@@ -72,7 +72,7 @@ def _empty_image(uid: str) -> FileDataset:
     """A signed MR image of 16 bits, without geometry and pixels."""
     meta = FileMetaDataset()
     meta.MediaStorageSOPClassUID = MRImageStorage
-    meta.MediaStorageSOPInstanceUID = uid
+    meta.MediaStorageSOPInstanceUID = UID(uid)
     meta.TransferSyntaxUID = ExplicitVRLittleEndian
     image = FileDataset("", {}, file_meta=meta, preamble=bytes(128))
     image.SOPClassUID = MRImageStorage
