@@ -75,10 +75,11 @@ class Load:
         """What the images take that arrive, wait or are kept; linked ones once."""
         size_by_inode = {}
         for folder in (self.places.incoming, self.places.series):
-            for path in folder.glob("*/*"):
-                with suppress(FileNotFoundError):  # the node has moved it
-                    status = path.stat()
-                    size_by_inode[status.st_ino] = status.st_size
+            for series_folder in folder.iterdir():
+                with suppress(FileNotFoundError):  # the node has moved or removed it
+                    for path in series_folder.iterdir():
+                        status = path.stat()
+                        size_by_inode[status.st_ino] = status.st_size
         return sum(size_by_inode.values())
 
 
