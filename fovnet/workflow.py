@@ -16,6 +16,7 @@ from fovnet.config.models import Settings
 from fovnet.config.regions import vocabulary
 from fovnet.errors import ConfigError
 from fovnet.records import digest
+from fovnet.regions import simulated_chain
 from fovnet.results import SHIPPED_NETWORKS, Results
 
 
@@ -24,14 +25,18 @@ def sections(settings: Settings) -> dict[str, Any]:
     the vocabulary.
 
     A regions file counts by its content, since its name stays the same when that changes; colours
-    are in the vocabulary only, so that a new colour does not repeat slicing.  Raises ConfigError as
+    are in the vocabulary only, so that a new colour does not repeat slicing.  People who are
+    labelled with parts of regions depend on which these are.  Raises ConfigError as
     `fovnet.config.regions.vocabulary`.
     """
-    vocabulary_regions = vocabulary(settings.regions).regions
+    configured_vocabulary = vocabulary(settings.regions)
+    vocabulary_regions = configured_vocabulary.regions
     sections = {
         **settings.model_dump(mode="json"),
         "vocabulary": [asdict(region) for region in vocabulary_regions],
     }
+    if configured_vocabulary.parts:
+        sections["phantom"]["chain"] = simulated_chain(configured_vocabulary)
     if settings.regions != "default":
         sections["regions"] = [
             (region.name, region.rung, sorted(region.words)) for region in vocabulary_regions

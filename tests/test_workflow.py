@@ -79,6 +79,17 @@ class TestFingerprint:
         assert fingerprint(one, "vocabulary") != fingerprint(red, "vocabulary")
         assert fingerprint(one, "regions") != fingerprint(other, "regions")
 
+    def test_people_are_simulated_again_for_parts_of_regions_and_not_for_other_names(
+        self, tmp_path: Path
+    ) -> None:
+        five, nine = (
+            sections(settings(regions=name, phantom={"subjects": 8}))
+            for name in ("default", "nine")
+        )
+        own = sections(regions(tmp_path / "own.yaml"))
+        assert fingerprint(five, "phantom") != fingerprint(nine, "phantom")
+        assert "chain" not in five["phantom"] and "chain" not in own["phantom"]
+
 
 RULES = Path(__file__).parents[1] / "workflow" / "rules"
 USED = {

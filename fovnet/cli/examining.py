@@ -89,7 +89,7 @@ def examine(
         ),
     ],
     regions: Annotated[
-        str, typer.Option(help="The regions the ensemble knows: default, or a YAML file.")
+        str, typer.Option(help="The regions the ensemble knows: default, nine, or a YAML file.")
     ] = "default",
     bootstrap: Annotated[
         int, typer.Option(min=100, help="Bootstrap resamples of the subjects.")

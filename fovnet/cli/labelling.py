@@ -67,7 +67,7 @@ def label(
     order: Order = "teaching",
     seed: Annotated[int, typer.Option(min=0, help="Of the random order.")] = 0,
     regions: Annotated[
-        str, typer.Option(help="The regions to label: default, or a YAML file.")
+        str, typer.Option(help="The regions to label: default, nine, or a YAML file.")
     ] = "default",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Of this machine; 0: any that is free.")
@@ -172,7 +172,7 @@ def _show_progress(progress: dict[str, Any], rest_in_words: str) -> None:
 def agreement(
     folder: Annotated[Path, PathArgument(help="The folder that `fovnet label --out` wrote.")],
     regions: Annotated[
-        str, typer.Option(help="The regions that were labelled: default, or a YAML file.")
+        str, typer.Option(help="The regions that were labelled: default, nine, or a YAML file.")
     ] = "default",
 ) -> None:
     """Say how far the readers of a labelling agree, region by region and border by border, and on which

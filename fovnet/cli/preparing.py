@@ -25,7 +25,7 @@ from fovnet.phantom.features import parse_features_left_out
 from fovnet.phantom.own_labels import count_volumes_of, read_labels, simulate_labels
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT, simulated_chain
-from fovnet.volume.collection.table_rows import find_region, is_valid_file_name
+from fovnet.volume.collection.table_rows import find_region_of_table, is_valid_file_name
 from fovnet.words import several
 
 verbs = typer.Typer()
@@ -227,7 +227,9 @@ def _simulate_labels(
     subject_count = len({row["subject_id"] for row in read_tsv(volumes_table)})
     out.print(f"{volumes_in_words}: {volumes_table}, which has {several(subject_count, 'subject')}")
     region_names = {region for region, _, _ in segmentation.region_spans}
-    foreign_regions = sorted(name for name in region_names if find_region(name, DEFAULT) is None)
+    foreign_regions = sorted(
+        name for name in region_names if find_region_of_table(name, DEFAULT) is None
+    )
     if foreign_regions:
         out.print(
             f"{', '.join(foreign_regions)}: not among fovnet's own regions ({', '.join(DEFAULT.classes)}); set "

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from typer.testing import CliRunner
 
+from fovnet.cli import app
 from fovnet.phantom.anatomy.body import ABOVE_TALUS_MM, Landmarks, label_volume, landmarks
 from fovnet.phantom.collection import list_region_rows, simulate_collection
 from fovnet.phantom.geometry.raster import Grid
@@ -148,3 +150,15 @@ def test_the_brain_begins_at_the_foramen_magnum_behind_the_cord(person: Person) 
     grey_mm2 = (labels == tissue_numbers(BRAIN[:1])[0]).sum(axis=(0, 1))
     lowest_mm = low_mm + int(np.flatnonzero(grey_mm2 > 20)[0])
     assert lowest_mm == pytest.approx(marks.foramen_magnum, abs=3)
+
+
+def test_the_verb_labels_people_with_the_regions_of_a_vocabulary(tmp_path: Path) -> None:
+    words = ["phantom", str(tmp_path / "made"), "--subjects", "1", "--volumes", "1"]
+    words += ["--without", "everything", "--vocabulary"]
+    assert CliRunner().invoke(app, [*words, "nine"]).exit_code == 0
+    rows = read_tsv(tmp_path / "made" / "regions.tsv")
+    assert {row["region"] for row in rows} <= {*NINE.classes} and not {"legs", "head"} & {
+        row["region"] for row in rows
+    }
+    refusal = CliRunner().invoke(app, [*words, "eleven"])
+    assert refusal.exception.code == "config-missing"

@@ -8,8 +8,6 @@ Act 1: prepare.
 from fovnet.commands import simulated_vocabulary
 from fovnet.volume.collection.changed import stamp_collections
 
-VOCABULARY_OF_PEOPLE = simulated_vocabulary(SETTINGS)
-
 OWN_TABLES = [place if place.is_file() else place / "volumes.tsv" for place in map(Path, SETTINGS.collections.values())]
 
 
@@ -27,13 +25,13 @@ rule phantom:
         volumes=f"{RESULTS}/phantom/volumes.tsv",
         regions=f"{RESULTS}/phantom/regions.tsv",
     params:
-        settings=fingerprint_of("phantom", "seed", *(["regions"] if VOCABULARY_OF_PEOPLE else [])),
+        settings=fingerprint_of("phantom", "seed"),
         seed=SETTINGS.seed,
         folder=f"{RESULTS}/phantom",
         subjects=SETTINGS.phantom.subjects,
         volumes=SETTINGS.phantom.volumes_per_subject,
         without=[word for name in SETTINGS.phantom.without for word in ("--without", name)],
-        vocabulary=VOCABULARY_OF_PEOPLE,
+        vocabulary=simulated_vocabulary(SETTINGS),
     log: f"{LOGS}/phantom.txt"
     threads: workflow.cores
     message: "Simulating {params.subjects} subjects with {params.volumes} volumes each"
