@@ -231,11 +231,14 @@ def _check_memory(load: Load) -> Check:
 
 
 def _check_disk(load: Load, keep_hours: float) -> list[Check]:
-    """Whether no more images lay on the disk than came within --keep hours and SLACK_S."""
+    """Whether no more images lay on the disk than came within --keep hours, SLACK_S and the longest wait
+    for an answer."""
     excess = 0
     most = 0
-    for sample in load.lines("samples.jsonl"):
-        kept_s = 3600 * keep_hours + SLACK_S + sample["oldest_waiting_s"]
+    samples = load.lines("samples.jsonl")
+    longest_wait_s = max(sample["oldest_waiting_s"] for sample in samples)
+    kept_s = 3600 * keep_hours + SLACK_S + longest_wait_s
+    for sample in samples:
         since_s = sample["time"] - kept_s
         recent_bytes = sum(
             row["bytes"] for row in load.acknowledged if since_s < row["time"] <= sample["time"] + 5
