@@ -77,11 +77,6 @@ PHANTOM_SETTINGS = {
         "organs high and low",
         "open walls",
         "true places",
-        "raised arms",
-        "fields as measured",
-        "coils on the skin",
-        "arms beside the trunk",
-        "pure noise",
     ],
 }
 SPLIT_FRACTIONS = (0.27, 0.72, 0.01)

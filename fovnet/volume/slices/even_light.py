@@ -45,7 +45,7 @@ def divide_light(volume: Volume, black: float, white: float) -> Volume:
         for size, block_size in zip(voxels.shape, block_sizes.tolist(), strict=True)
     )
     brightest = np.float32(GREATEST_BRIGHTNESS * (white - black))
-    even_voxels = np.empty(voxels.shape, dtype=np.float32)
+    even_voxels = np.empty_like(voxels, dtype=np.float32)  # in its layout
     with one_thread():
         for slice_index, layer_weights in enumerate(layers):
             plane_light = rows @ (light @ layer_weights) @ columns.T
@@ -73,14 +73,25 @@ def _measure_light(
 
 def _block_means(voxels: Floats32, block_sizes: NDArray[np.intp]) -> Floats32:
     """The means over blocks of so many voxels along each axis; the last block may be smaller."""
-    means: NDArray[np.floating] = voxels
-    for axis, block_size in enumerate(block_sizes.tolist()):
-        starts = np.arange(0, means.shape[axis], block_size)
-        counts = np.diff(np.append(starts, means.shape[axis]))
-        # in double precision, so that the result does not depend on the memory layout
-        block_sums = np.add.reduceat(means, starts, axis=axis, dtype=np.float64)
-        means = np.moveaxis(np.moveaxis(block_sums, axis, -1) / counts, -1, axis)
-    return means.astype(np.float32)
+    rows, columns, layers = (
+        _mean_weights(size, block_size)
+        for size, block_size in zip(voxels.shape, block_sizes.tolist(), strict=True)
+    )
+    means = np.zeros((len(rows), len(columns), len(layers)), dtype=np.float32)
+    with one_thread():
+        for slice_index in range(voxels.shape[2]):
+            # one layout, so that the result does not depend on that of the volume
+            plane = np.ascontiguousarray(voxels[:, :, slice_index], dtype=np.float32)
+            layer = slice_index // block_sizes[2]
+            means[:, :, layer] += rows @ plane @ columns.T * layers[layer, slice_index]
+    return means
+
+
+def _mean_weights(size: int, block_size: int) -> Floats32:
+    """(blocks, size) weights whose products are the means of blocks."""
+    block_indices = np.arange(size) // block_size
+    is_in_block = block_indices == np.arange(block_indices[-1] + 1)[:, None]
+    return (is_in_block / is_in_block.sum(axis=1, keepdims=True)).astype(np.float32)
 
 
 def _interpolation_weights(size: int, block_size: int) -> Floats32:
