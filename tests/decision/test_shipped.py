@@ -15,7 +15,7 @@ import yaml
 from fovnet.bench.robustness import simulate_stranger, surround_with_noise
 from fovnet.decision import orientation, shipped
 from fovnet.decision.ensemble import load_ensemble
-from fovnet.decision.folder import ModelFolder
+from fovnet.decision.folder import PEOPLE_FILE_NAME, ModelFolder
 from fovnet.decision.networks import load_members
 from fovnet.errors import ModelError
 from fovnet.net.family.weights import load_tensors, save_tensors
@@ -150,7 +150,9 @@ def test_the_networks_of_this_clone_are_whole_small_and_ready() -> None:
     subprocess.run(
         ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=folder, check=True
     )
-    assert sum(path.stat().st_size for path in folder.iterdir()) <= shipped.GREATEST_SHIPPED_BYTES
+    sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
+    assert sizes.pop(PEOPLE_FILE_NAME) <= 1.01e6 * shipped.PEOPLE_MEGABYTES
+    assert sum(sizes.values()) <= shipped.GREATEST_SHIPPED_BYTES
     facts = read_json(folder / "ensemble.json")
     assert facts["precision"] == "float16" and load_ensemble(
         folder, "cpu"
