@@ -91,7 +91,8 @@ def _mean_weights(size: int, block_size: int) -> Floats32:
     """(blocks, size) weights whose products are the means of blocks."""
     block_indices = np.arange(size) // block_size
     is_in_block = block_indices == np.arange(block_indices[-1] + 1)[:, None]
-    return (is_in_block / is_in_block.sum(axis=1, keepdims=True)).astype(np.float32)
+    weights = is_in_block / is_in_block.sum(axis=1, keepdims=True)
+    return np.asarray(weights, dtype=np.float32)
 
 
 def _interpolation_weights(size: int, block_size: int) -> Floats32:
