@@ -10,10 +10,11 @@ answered as they come.
     queue    series on their way, and the pauses between attempts
     timing   hours and pace
     metrics  what a run tells while it is at work
+    faults   what an archive does wrong
 
 Behind these doors: `claims`, what an archive answers, as text; `spans` and `listing`, all studies of
 an archive that limits its answers; `web`, QIDO-RS; `credentials`, how it is let in; `network`, C-FIND;
 `arrival`, the images of a series, checked; `fetching` and `multipart`, WADO-RS; `retrieving`,
-`getting` and `moving`, C-GET and C-MOVE; `storing`, STOW-RS; `journal`, what is done; `page`, what
-people see of a run; and `faults`, what an archive does wrong.
+`getting` and `moving`, C-GET and C-MOVE; `storing`, STOW-RS; `journal`, what is done; and `page`, what
+people see of a run.
 """

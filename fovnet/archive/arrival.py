@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ class Arrival:
 
     name        of the series at its archive, for messages
     image_uids  what has arrived
+    last_s      when the last of it did, by the monotonic clock
     """
 
     row: WorklistRow
@@ -33,6 +35,7 @@ class Arrival:
     name: str
     throttle: Throttle
     image_uids: set[str] = field(default_factory=set)
+    last_s: float = 0.0
 
     @contextmanager
     def arriving(self) -> Iterator[None]:
@@ -71,6 +74,7 @@ class Arrival:
             return False
         path.rename(self._part_folder / f"{image_uid}.dcm")
         self.image_uids.add(image_uid)
+        self.last_s = time.monotonic()
         return True
 
     def complete(self, list_images: Callable[[], Answer], ask: Callable[[str], None]) -> None:

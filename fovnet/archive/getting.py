@@ -56,7 +56,7 @@ class SeriesGet(SeriesRetrieve):
         if self.fault is not None:
             raise self.fault
         if status is None:
-            raise self.broke_off()
+            raise self.broke_off(self.archive.timeout_s)
 
     def _store(self, event: evt.Event) -> int:
         """Keeps an image; the status of our answer."""

@@ -11,12 +11,13 @@ import os
 import shutil
 import ssl
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock, Thread
 from typing import BinaryIO
 
 from pydicom.dataset import Dataset
@@ -37,8 +38,9 @@ from fovnet.node.settings import DoorLimits
 from fovnet.watch.figures import Figures
 
 STATUS_UNKNOWN_DESTINATION = 0xA801  # PS3.4, table C.4-2
-# an archive may move a long series, or fetch it from tape, without a word meanwhile
-LONGEST_MOVE_S = 1800.0
+# without a word or an image: a tape is mounted and wound within two or three minutes, and what takes
+# longer is on the archive's disk when the series is asked for again
+LONGEST_SILENCE_S = 300.0
 LIMITS = DoorLimits(instance_bytes=2**32, idle_s=600.0)
 
 
@@ -133,11 +135,14 @@ def open_reception(
 class SeriesMove(SeriesRetrieve):
     """One series that comes to a door.
 
-    outcome  of the last move, in words
+    longest_silence_s  after which an archive counts as away, however long it has sent images before
+    outcome            of the last move, in words
     """
 
     reception: Reception
+    longest_silence_s: float = LONGEST_SILENCE_S
     outcome: str = field(default="", init=False)
+    _answered_s: float = field(default=0.0, init=False)
 
     def fetch(self) -> None:
         """As `SeriesRetrieve`."""
@@ -152,15 +157,19 @@ class SeriesMove(SeriesRetrieve):
     def ask(self, identifier: Dataset) -> None:
         """As `SeriesRetrieve`."""
         application_entity = calling_entity(self.archive.own_title, self.archive.timeout_s)
-        application_entity.dimse_timeout = LONGEST_MOVE_S
+        application_entity.dimse_timeout = None  # images that come are answers too
         application_entity.add_requested_context(StudyRootQueryRetrieveInformationModelMove)
         association = self.archive.associate(application_entity, "send images (C-MOVE, study root)")
-        *_, (response, _) = association.send_c_move(
-            identifier, self.archive.own_title, StudyRootQueryRetrieveInformationModelMove
-        )
+        response = Dataset()
+        with self._breaking_off_silence():
+            for latest_response, _ in association.send_c_move(
+                identifier, self.archive.own_title, StudyRootQueryRetrieveInformationModelMove
+            ):
+                response = latest_response
+                self._answered_s = time.monotonic()
         status = response.get("Status")
         if status is None:
-            raise self.broke_off()
+            raise self.broke_off(self.longest_silence_s)
         self.outcome = f"C-MOVE ended with status {status:04X}"
         if failed_count := response.get("NumberOfFailedSuboperations"):
             self.outcome += f", {failed_count} of its sub-operations failed"
@@ -172,6 +181,28 @@ class SeriesMove(SeriesRetrieve):
             if self.reception.image_count:
                 raise self._nothing_comes("archive-failed")
             raise self._nothing_comes("archive-unreachable")
+
+    @contextmanager
+    def _breaking_off_silence(self) -> Iterator[None]:
+        """Breaks off while the block runs as soon as the archive has been silent for too long."""
+        self._answered_s = time.monotonic()
+        has_ended = Event()
+
+        def watch() -> None:
+            silence_s = 0.0
+            while not has_ended.wait(self.longest_silence_s - silence_s):
+                silence_s = time.monotonic() - max(self._answered_s, self.arrival.last_s)
+                if silence_s >= self.longest_silence_s:
+                    self.archive.break_off()
+                    return
+
+        watcher = Thread(target=watch)
+        watcher.start()
+        try:
+            yield
+        finally:
+            has_ended.set()
+            watcher.join()
 
     def _nothing_comes(self, code: str) -> ArchiveError:
         """What is said where the archive cannot send, or does not."""

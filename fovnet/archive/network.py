@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from socket import socket
+from socket import SHUT_RDWR, socket
 from typing import Any
 
 from pydicom.dataset import Dataset
@@ -82,6 +83,12 @@ class NetworkArchive:
             connection.close()
         self._connections.clear()
         self._association = None
+
+    def break_off(self) -> None:
+        """Cuts its connections, as a network that fails: who waits for an answer then waits no longer."""
+        for connection in self._connections:
+            with suppress(OSError):  # it is closed already
+                connection.shutdown(SHUT_RDWR)
 
     def _find(self, level: str, keywords: tuple[str, ...], values: Mapping[str, str]) -> Answer:
         """All matches of a question."""

@@ -42,11 +42,11 @@ class SeriesRetrieve(ABC):
     def ask(self, identifier: Dataset) -> None:
         """Keeps what the archive sends of what an identifier names.  Raises ArchiveError."""
 
-    def broke_off(self) -> ArchiveError:
+    def broke_off(self, longest_silence_s: float) -> ArchiveError:
         """What is said of an archive that gave no last answer."""
         return ArchiveError(
             "archive-unreachable",
-            f"{self.arrival.name}: the archive broke off, or sent nothing for {self.archive.timeout_s:g} s; "
+            f"{self.arrival.name}: the archive broke off, or sent nothing for {longest_silence_s:g} s; "
             "try whether it is up",
         )
 

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from fovnet.archive.faults import ArchiveError
 from fovnet.archive.opening import (
     Address,
     DoorAddress,
@@ -299,7 +300,7 @@ def run(
                 archive_run.log = write_json_line
             if audit is not None:
                 archive_run.audit = partial(_write_audit, Audit(audit), address)
-            with _watched(archive_run, page):
+            with _watched(archive_run, page), _telling_unsent(reporting):
                 archive_run.run(fetch, keep_gb * BYTES_PER_GB, jobs, RETRY_PAUSES_S)
         refuse_gone()
         _conclude_run(archive_run, out_folder)
@@ -323,9 +324,24 @@ def _conclude_reports(reporting: Reporting | None) -> bool:
     for code, count in reporting.unreported_codes.items():
         out.print(f"of {several(count, 'answer')} no report can be made [{code}]")
     if trouble:
-        unsent = several(reporting.unsent_count, "report")
-        err.print(f"{unsent} not stored, which the same command sends: {trouble}")
+        err.print(f"{_unsent_in_words(reporting)}: {trouble}")
     return not trouble
+
+
+@contextmanager
+def _telling_unsent(reporting: Reporting | None) -> Iterator[None]:
+    """Prints how many reports wait where the archive of the series ends the block."""
+    try:
+        yield
+    except ArchiveError:
+        if reporting is not None and reporting.unsent_count:
+            err.print(_unsent_in_words(reporting))
+        raise
+
+
+def _unsent_in_words(reporting: Reporting) -> str:
+    unsent = several(reporting.unsent_count, "report")
+    return f"{unsent} not stored, which the same command sends"
 
 
 @contextmanager

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator
 from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
+from pynetdicom import AE, evt
+from pynetdicom.sop_class import MRImageStorage, StudyRootQueryRetrieveInformationModelMove
 
+from fovnet.archive.arrival import Arrival
 from fovnet.archive.faults import ArchiveError
+from fovnet.archive.moving import SeriesMove, open_reception
+from fovnet.archive.network import NetworkArchive
 from fovnet.archive.opening import Address, DoorAddress, open_fetch
 from fovnet.archive.timing import Throttle
 from fovnet.archive.worklist import WorklistRow
 from fovnet.errors import ConfigError
-from fovnet.node.peers import Caller
+from fovnet.node.peers import Caller, all_callers, peer_of
 from fovnet.volume.dicom.table import short_hash
 from tests.archive.conftest import ROOT, SLICES, dcmqrscp_of, orthanc_of
 from tests.programs import free_port
@@ -72,6 +80,42 @@ def test_images_that_an_archive_has_lost_are_told_of(study_images, tmp_path) -> 
     assert "1 of 5 images do not come" in str(fault) and "1 of its sub-operations failed" in str(
         fault
     )
+
+
+def test_an_archive_that_falls_silent_is_waited_for_no_longer_than_is_said(
+    study_images, tmp_path
+) -> None:
+    """After two images, as one that hangs; what has come is removed."""
+    door_port = free_port()
+    is_over = Event()
+
+    def move(event: evt.Event) -> Iterator[Any]:
+        yield "127.0.0.1", door_port
+        yield SLICES
+        for image in study_images(1)[:2]:
+            yield 0xFF00, image
+        is_over.wait()
+        yield 0xFE00, None
+
+    server = AE("SILENT")
+    server.add_supported_context(StudyRootQueryRetrieveInformationModelMove)
+    server.add_requested_context(MRImageStorage)
+    port = free_port()
+    with server.start_server(
+        ("127.0.0.1", port), block=False, evt_handlers=[(evt.EVT_C_MOVE, move)]
+    ) as listener:
+        archive = NetworkArchive(peer_of(f"SILENT@127.0.0.1:{port}", ""), "FOVNET")
+        callers = all_callers((), archive.peer, "")
+        with open_reception(tmp_path / "fetched", "FOVNET", door_port, callers) as reception:
+            folder = tmp_path / "fetched" / "series"
+            arrival = Arrival(ROW, folder, "the series", Throttle())
+            with pytest.raises(ArchiveError) as fault:
+                SeriesMove(archive, arrival, reception, longest_silence_s=2.0).fetch()
+            is_over.set()
+        listener.shutdown()
+    assert fault.value.code == "archive-unreachable"
+    assert "sent nothing for 2 s" in str(fault.value)
+    assert reception.image_count == 2 and not list((tmp_path / "fetched").iterdir())
 
 
 def test_a_port_in_use_is_told_of(tmp_path) -> None:

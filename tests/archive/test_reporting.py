@@ -11,13 +11,19 @@ from pydicom import dcmread
 from pydicom.dataset import Dataset, FileDataset
 from typer.testing import CliRunner
 
+from fovnet.archive.faults import ArchiveError
 from fovnet.archive.opening import Address, open_reporting
+from fovnet.archive.plan import PLAN_NAME
+from fovnet.archive.worklist import WorklistRow, write_worklist
 from fovnet.cli import app
 from fovnet.node.places import UNSENT
-from tests.archive.conftest import orthanc_of
+from fovnet.records import write_json
+from fovnet.volume.dicom.table import short_hash
+from tests.archive.conftest import ROOT, SLICES, orthanc_of
+from tests.archive.test_run import MULTIPART, message_of
 from tests.node.conftest import archive
 from tests.node.test_delivery import report
-from tests.programs import free_port, told
+from tests.programs import free_port, told, until
 
 __all__ = ["archive"]
 pytest.importorskip("dicomweb_client", reason="dicomweb-client is not installed: make setup")
@@ -111,3 +117,29 @@ def test_a_token_goes_to_its_own_host_alone(faulty, tmp_path, monkeypatch) -> No
     stored_in(address, tmp_path / "own", own_host="127.0.0.1")
     stored_in(address, tmp_path / "other", own_host="pacs.example")
     assert server.letters == ["Bearer secret-1", ""]
+
+
+def test_a_run_that_its_archive_ends_tells_how_many_reports_wait(
+    faulty, study_images, tmp_path
+) -> None:
+    """A token that has expired once the first series is answered; who takes reports is away."""
+    first_images = study_images(1)
+
+    def respond(path: str) -> tuple[int, str, str | bytes]:
+        if f"{ROOT}.1.1" in path:
+            return 200, MULTIPART, message_of(first_images)
+        until(lambda: list((tmp_path / "out").rglob("*.dcm")))
+        return 401, "text/plain", ""
+
+    patient = short_hash(first_images[0].PatientID)
+    rows = [
+        WorklistRow(patient, f"{ROOT}.{number}", f"{ROOT}.{number}.1", images=SLICES)
+        for number in (1, 2)
+    ]
+    write_worklist(tmp_path / "plan", rows)
+    write_json(tmp_path / "plan" / PLAN_NAME, {"from": faulty(respond).url})
+    words = ["archive", "run", str(tmp_path / "plan"), "--out", str(tmp_path / "out")]
+    words += ["--no-pictures", "--no-pages", "--device", "cpu"]
+    answer = CliRunner().invoke(app, [*words, "--report-to", f"PACS@127.0.0.1:{free_port()}"])
+    assert isinstance(answer.exception, ArchiveError) and answer.exception.code == "archive-denied"
+    assert "1 report not stored, which the same command sends" in answer.output
