@@ -128,7 +128,7 @@ def test_a_run_that_its_archive_ends_tells_how_many_reports_wait(
     def respond(path: str) -> tuple[int, str, str | bytes]:
         if f"{ROOT}.1.1" in path:
             return 200, MULTIPART, message_of(first_images)
-        until(lambda: list((tmp_path / "out").rglob("*.dcm")))
+        until(lambda: list((tmp_path / "out").rglob("reports/*/*.dcm")))
         return 401, "text/plain", ""
 
     patient = short_hash(first_images[0].PatientID)
