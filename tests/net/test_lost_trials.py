@@ -174,9 +174,12 @@ def test_forty_trials_with_planted_faults(slices: Path, tmp_path: Path) -> None:
         "Traceback" in (journal / "logs" / f"slot-{by_row[39].proposal.slot:04d}.txt").read_text()
     )
     assert "traceback in logs/slot-" in by_row[39].outcome.message and len(by_row[39].retries) == 2
-    assert [trial.retries for trial in trials if trial.retries and trial.proposal.row != 39] == [
-        ("the worker process died by signal 9, perhaps for memory",)
-    ]
+    retries = [trial.retries for trial in trials if trial.retries and trial.proposal.row != 39]
+    # unseen if it was killed before it had told its process number
+    assert retries in (
+        [("the worker process died by signal 9, perhaps for memory",)],
+        [("the worker process died unseen",)],
+    )
     for path in journal.glob("slot-*.json"):
         json.loads(path.read_text())
 
