@@ -19,16 +19,13 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from fovnet.bench.figures.standings import write_standings
 from fovnet.bench.peers import Surrogate
 from fovnet.bench.races import Entry, first_row
 from fovnet.bench.replay import ReplayedSearch, replay_asking
 from fovnet.bench.tables import load_table
-from fovnet.bench.together import run_each
 from fovnet.cli import main
 from fovnet.cli.bench_searches import RECOGNISER_BY_FILE
 from fovnet.cli.options import PathArgument, Workers, folder_out
-from fovnet.cli.screen import out, progress_bar
 from fovnet.machine.threads import one_thread
 from fovnet.maths.acquisition import log_expected_improvement
 from fovnet.maths.normal_likelihood import mixture_moments, moments, negative_log_likelihood
@@ -38,6 +35,7 @@ from fovnet.maths.warping import TARGETS
 from fovnet.search.look.ensemble import EPOCHS, HIDDEN_WIDTHS, RATE, RATE_END
 from fovnet.search.look.uniform import default_initial_count
 from fovnet.search.look.view import RECOMMENDED
+from taught_race import race
 
 Floats = NDArray[np.float64]
 
@@ -141,15 +139,7 @@ def race_ensembles(
         for name in ARMS
         for seed in range(runs)
     ]
-    with progress_bar("racing") as advance:
-        replays = run_each(run_entry, entries, processes, advance)
-        results = list(zip(entries, replays, strict=True))
-    for view in write_standings(out_folder, table_by_path, results):
-        for standing in view.standings:
-            if standing.goal == "best":
-                mean = f"{standing.mean:.1f} ± {standing.sd:.1f}"
-                out.print(f"{view.name}: {standing.method} draws the best row after {mean}")
-    out.print(f"{out_folder}: standings.tsv, runs.tsv, standings.png")
+    race(entries, run_entry, table_by_path, out_folder, processes)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ methods.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -21,7 +21,7 @@ from fovnet.bench.figures.standings import write_standings
 from fovnet.bench.peers import Surrogate
 from fovnet.bench.races import Entry, first_row, load_prior, refuse_unknown_methods
 from fovnet.bench.replay import ReplayedSearch, Searcher, replay_asking
-from fovnet.bench.tables import load_table
+from fovnet.bench.tables import RecordedTable, load_table
 from fovnet.bench.together import run_each
 from fovnet.cli import main
 from fovnet.cli.bench_searches import RECOGNISER_BY_FILE
@@ -31,6 +31,8 @@ from fovnet.machine.threads import one_thread
 from fovnet.search.prior import Prior
 from fovnet.search.space import Space
 from mean_place import MeanPlace
+
+RacedEntry = TypeVar("RacedEntry", bound=Entry)
 
 CONTESTANTS: Mapping[str, Callable[[Space, int, Prior], Searcher]] = {
     "mean-place": MeanPlace,
@@ -109,6 +111,17 @@ def race_taught(
         for name in methods
         for seed in range(runs)
     ]
+    race(entries, run_entry, table_by_path, out_folder, processes)
+
+
+def race(
+    entries: Sequence[RacedEntry],
+    run_entry: Callable[[RacedEntry], ReplayedSearch],
+    table_by_path: Mapping[Path, RecordedTable],
+    out_folder: Path,
+    processes: int,
+) -> None:
+    """Runs entries, writes their standings to `out_folder`, and prints who draws the best row when."""
     with progress_bar("racing") as advance:
         replays = run_each(run_entry, entries, processes, advance)
         results = list(zip(entries, replays, strict=True))
