@@ -16,12 +16,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fovnet._version import __version__
+from fovnet.late import import_late
 
-if TYPE_CHECKING:  # importing fovnet costs no torch
+if TYPE_CHECKING:
     from os import PathLike
 
+    from fovnet.acts import opening as _opening
     from fovnet.acts.opening import OpenRun
+    from fovnet.decision import model as _model
     from fovnet.decision.model import Model
+else:  # importing fovnet costs neither scipy nor nibabel
+    _opening = import_late("fovnet.acts.opening")
+    _model = import_late("fovnet.decision.model")
 
 __all__ = ["__version__", "load", "open"]
 
@@ -37,9 +43,7 @@ def load(
     Raises fovnet.errors.ModelError where the folder is no ensemble, or the package came without
     one, or the engine is not installed or needs a graph that the model lacks.
     """
-    from fovnet.decision.model import load_model  # scipy
-
-    return load_model(folder, device, engine)
+    return _model.load_model(folder, device, engine)
 
 
 def open(config: str | PathLike[str]) -> OpenRun:
@@ -48,6 +52,4 @@ def open(config: str | PathLike[str]) -> OpenRun:
 
     Raises fovnet.errors.ConfigError for settings that cannot be.
     """
-    from fovnet.acts.opening import open_run  # scipy, nibabel
-
-    return open_run(Path(config))
+    return _opening.open_run(Path(config))

@@ -27,6 +27,7 @@ FLOORS = {
     "records": 0,
     "results": 0,
     "choices": 0,
+    "late": 0,
     "levels": 0,
     "words": 0,
     "unforeseen": 0,
@@ -435,6 +436,32 @@ def test_what_needs_no_torch_costs_no_torch() -> None:
         "    assert not {'torch', 'monai'} & sys.modules.keys(), name"
     )
     subprocess.run([sys.executable, "-c", code, *names], check=True, timeout=900)
+
+
+def imported_late(tree: ast.AST) -> dict[str, str]:
+    """Modules that a file imports when they are first used, by the names they have there."""
+    return {
+        ast.unparse(node.targets[0]): ast.literal_eval(node.value.args[0])
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func) == "import_late"
+    }
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_what_is_imported_late_is_imported_for_the_type_checker_too(path: Path) -> None:
+    """By the same name: readers, mypy and the floors then see it."""
+    tree = ast.parse(path.read_text())
+    imported = {
+        alias.asname or alias.name: f"{node.module}.{alias.name}"
+        for block in tree.body
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imported_late(tree).items() <= imported.items()
 
 
 NEVER_NEEDED = frozenset(

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fovnet.acts.decide import Decisions, decide
 from fovnet.acts.ensemble import Assembly, assemble_ensemble
@@ -18,8 +19,14 @@ from fovnet.acts.search import run_search
 from fovnet.acts.settings import read_settings
 from fovnet.acts.tune import Tuning, tune_rule
 from fovnet.evaluate.evaluation import Evaluation
+from fovnet.late import import_late
 from fovnet.search.trial import Trial
 from fovnet.volume.collection.pack import Pack
+
+if TYPE_CHECKING:
+    from fovnet.acts import report
+else:  # matplotlib, jinja2
+    report = import_late("fovnet.acts.report")
 
 
 class OpenRun(Run):
@@ -55,9 +62,7 @@ class OpenRun(Run):
 
     def report(self) -> Path:
         """The report page."""
-        from fovnet.acts.report import report_run  # matplotlib, jinja2
-
-        return report_run(self)
+        return report.report_run(self)
 
 
 def open_run(config: Path) -> OpenRun:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,15 @@ from fovnet.decision.layer_inputs import LayerInputs, measure_layer_inputs
 from fovnet.decision.parts import checked_part_path
 from fovnet.errors import ModelError
 from fovnet.evaluate.guards import SIMULATED_COLLECTION
+from fovnet.late import import_late
 from fovnet.net.device import choose_device
 from fovnet.records import checksum, digest, facts_of_record, read_npz, write_npz
 from fovnet.volume.collection.pack import Pack, VolumeRecord, record_from_json
+
+if TYPE_CHECKING:
+    from fovnet.net.inference import last_layer
+else:  # torch
+    last_layer = import_late("fovnet.net.inference.last_layer")
 
 PEOPLE_FORMAT = 1
 """Of the file; another one is refused."""
@@ -79,11 +85,9 @@ class MeasuredInputs:
     device_name: str
 
     @cached_property
-    def _networks(self) -> Any:
-        from fovnet.net.inference.last_layer import HeadlessNetworks
-
+    def _networks(self) -> last_layer.HeadlessNetworks:
         device = choose_device(self.device_name)
-        return HeadlessNetworks.load(self.model_folder.weight_files, device)
+        return last_layer.HeadlessNetworks.load(self.model_folder.weight_files, device)
 
     @cached_property
     def _ensemble(self) -> Any:

@@ -12,6 +12,7 @@ from fovnet.acts.slices import load_slices
 from fovnet.config.models import Settings
 from fovnet.config.regions import vocabulary
 from fovnet.config.search import TreeLimits
+from fovnet.late import import_late
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.net.cost.calibration import read_calibration
 from fovnet.net.cost.finished import timings_of_finished_trials
@@ -28,7 +29,9 @@ from fovnet.search.tree.first_point import draw_first_point
 from fovnet.volume.slices.resizing import SIDE_PIXELS
 
 if TYPE_CHECKING:
-    from fovnet.net.cost.probes import ProbeBench
+    from fovnet.net.cost import probes
+else:  # torch
+    probes = import_late("fovnet.net.cost.probes")
 
 
 def configured_speed(settings: Settings) -> DeviceSpeed:
@@ -147,16 +150,14 @@ def count_fitting(settings: Settings) -> int:
     return int(space_prices.fits_limits.sum())
 
 
-def make_probe_bench(settings: Settings, side: int = 128) -> ProbeBench:
+def make_probe_bench(settings: Settings, side: int = 128) -> probes.ProbeBench:
     """A bench on the configured device, with threads and memory allocation set as in a worker."""
     import torch
-
-    from fovnet.net.cost.probes import ProbeBench  # torch
 
     torch.set_num_threads(1)
     keep_freed_memory()
     training = settings.training
-    return ProbeBench(
+    return probes.ProbeBench(
         choose_device(training.device),
         Ranges(**training.augmentation.model_dump()),
         len(vocabulary(settings.regions).classes),

@@ -19,6 +19,7 @@ from fovnet.archive.reporting import Reporting
 from fovnet.archive.timing import Throttle
 from fovnet.archive.worklist import WorklistRow
 from fovnet.errors import ConfigError
+from fovnet.late import import_late
 from fovnet.node.outbox import Outbox, Pauses
 from fovnet.node.peers import Caller, all_callers, peer_of, title_of
 from fovnet.node.places import Places
@@ -26,8 +27,17 @@ from fovnet.node.tls import client_context, server_context
 from fovnet.watch.log import write_nothing
 
 if TYPE_CHECKING:
-    from fovnet.archive.network import NetworkArchive
-    from fovnet.archive.web import WebArchive
+    from fovnet.archive import credentials, fetching, getting, moving, network, storing, web
+    from fovnet.node import courier
+else:  # requests, dicomweb_client or pynetdicom, of an extra
+    credentials = import_late("fovnet.archive.credentials")
+    fetching = import_late("fovnet.archive.fetching")
+    getting = import_late("fovnet.archive.getting")
+    moving = import_late("fovnet.archive.moving")
+    network = import_late("fovnet.archive.network")
+    storing = import_late("fovnet.archive.storing")
+    web = import_late("fovnet.archive.web")
+    courier = import_late("fovnet.node.courier")
 
 LIBRARIES = ("dicomweb_client", "prometheus_client", "pynetdicom")
 Fetch = Callable[[WorklistRow, Path], None]
@@ -112,13 +122,11 @@ def open_fetch(address: Address, throttle: Throttle) -> Iterator[Fetch]:
         with _open_network_fetch(address, throttle) as network_fetch:
             yield network_fetch
         return
-    from fovnet.archive.fetching import SeriesFetch, series_url  # imports requests, of an extra
-
     archive = _open_web_archive(address)
 
     def fetch(row: WorklistRow, folder: Path) -> None:
-        arrival = Arrival(row, folder, series_url(archive, row), throttle)
-        SeriesFetch(archive, arrival).fetch()
+        arrival = Arrival(row, folder, fetching.series_url(archive, row), throttle)
+        fetching.SeriesFetch(archive, arrival).fetch()
 
     try:
         yield fetch
@@ -130,9 +138,6 @@ def open_fetch(address: Address, throttle: Throttle) -> Iterator[Fetch]:
 def _open_network_fetch(address: Address, throttle: Throttle) -> Iterator[Fetch]:
     """What fetches a series by C-GET, or by C-MOVE to a door that is open while the block runs; each
     by associations of its own."""
-    from fovnet.archive.getting import SeriesGet  # these import pynetdicom, of an extra
-    from fovnet.archive.moving import SeriesMove, open_reception
-
     archive = _open_network_archive(address)
 
     def arrival_of(row: WorklistRow, folder: Path) -> Arrival:
@@ -140,14 +145,16 @@ def _open_network_fetch(address: Address, throttle: Throttle) -> Iterator[Fetch]
 
     door = address.door
     if door is None:
-        yield lambda row, folder: SeriesGet(
+        yield lambda row, folder: getting.SeriesGet(
             _open_network_archive(address), arrival_of(row, folder)
         ).fetch()
         return
     callers = all_callers(door.callers, archive.peer, "")
     tls_in = _door_context(address)
-    with open_reception(door.folder, archive.own_title, door.port, callers, tls_in) as reception:
-        yield lambda row, folder: SeriesMove(
+    with moving.open_reception(
+        door.folder, archive.own_title, door.port, callers, tls_in
+    ) as reception:
+        yield lambda row, folder: moving.SeriesMove(
             _open_network_archive(address), arrival_of(row, folder), reception
         ).fetch()
 
@@ -161,30 +168,27 @@ def open_reporting(address: Address, folder: Path, own_host: str) -> Iterator[Re
     Raises as `open_archive`.
     """
     _refuse_without_libraries()
-    from fovnet.archive.storing import WebCourier  # these import libraries of an extra
-    from fovnet.node.courier import Courier
-
     outbox = Outbox(Places(folder), pauses=Pauses(give_up_s=math.inf))
     if address.is_web:
         if own_host not in ("", host_of(address.place)):
             address = replace(address, token_path=None, uses_environment=False)
         archive = _open_web_archive(address)
         try:
-            yield Reporting(address.place, outbox, WebCourier(outbox, archive))
+            yield Reporting(address.place, outbox, storing.WebCourier(outbox, archive))
         finally:
             archive.close()
         return
-    network = _open_network_archive(address)
-    courier = Courier(
+    network_archive = _open_network_archive(address)
+    network_courier = courier.Courier(
         outbox,
-        network.peer,
-        network.own_title,
-        network.tls_context,
-        network.timeout_s,
+        network_archive.peer,
+        network_archive.own_title,
+        network_archive.tls_context,
+        network_archive.timeout_s,
         log=write_nothing,
         asks_commitment=False,  # which an archive may give hours later
     )
-    yield Reporting(network.name, outbox, courier)
+    yield Reporting(network_archive.name, outbox, network_courier)
 
 
 def _refuse_unfit_door(address: Address) -> None:
@@ -211,22 +215,17 @@ def _door_context(address: Address) -> ssl.SSLContext | None:
     return server_context(address.certificate, address.key, address.authorities)
 
 
-def _open_web_archive(address: Address) -> WebArchive:
-    from fovnet.archive.credentials import credentials_of  # imports requests, of an extra
-    from fovnet.archive.web import open_web_archive
-
+def _open_web_archive(address: Address) -> web.WebArchive:
     environment: Mapping[str, str] = {}
     if address.uses_environment:
         environment = os.environ
-    credentials = credentials_of(
+    web_credentials = credentials.credentials_of(
         host_of(address.place), address.netrc_path, address.token_path, environment
     )
-    return open_web_archive(address.place, credentials, address.authorities)
+    return web.open_web_archive(address.place, web_credentials, address.authorities)
 
 
-def _open_network_archive(address: Address) -> NetworkArchive:
-    from fovnet.archive.network import NetworkArchive  # imports pynetdicom, of an extra
-
+def _open_network_archive(address: Address) -> network.NetworkArchive:
     if "@" not in address.place:
         raise ConfigError(
             "archive-address",
@@ -236,7 +235,9 @@ def _open_network_archive(address: Address) -> NetworkArchive:
     tls_context: ssl.SSLContext | None = None
     if address.tls:
         tls_context = client_context(address.certificate, address.key, address.authorities)
-    return NetworkArchive(peer_of(address.place, ""), title_of(address.own_title), tls_context)
+    return network.NetworkArchive(
+        peer_of(address.place, ""), title_of(address.own_title), tls_context
+    )
 
 
 def _refuse_without_libraries() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from fovnet.bench.tree_pictures import (
 )
 from fovnet.bench.tree_problem import Answer, TreeProblem
 from fovnet.config.named_trees import named_tree
+from fovnet.late import import_late
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.net.cost.layered import LayeredCosts
 from fovnet.net.cost.predicted import DeviceSpeed, Limits, Work
@@ -35,6 +36,13 @@ from fovnet.net.stopping import Ends
 from fovnet.search.tree.start import tree_with_start
 from fovnet.search.tree.tree import Configuration, Tree
 from fovnet.search.trial import Proposal
+
+if TYPE_CHECKING:
+    from fovnet.net.family import weights
+    from fovnet.net.images import inputs
+else:  # torch
+    weights = import_late("fovnet.net.family.weights")
+    inputs = import_late("fovnet.net.images.inputs")
 
 NO_AUGMENTATION = Ranges(0.0, 0.0, 0.0, 0.0, 0.0)
 SPEED = DeviceSpeed(20.0, 6.0, 20.0)
@@ -84,15 +92,12 @@ class NetworkTrainings:
             return None
         import torch
 
-        from fovnet.net.family.weights import load_network  # torch
-        from fovnet.net.images.inputs import make_images
-
-        network, _ = load_network(weights_path, torch.device("cpu"))
+        network, _ = weights.load_network(weights_path, torch.device("cpu"))
         with np.load(test_path) as arrays:
             pixels = torch.from_numpy(arrays["pixels"])
             labels = arrays["labels"]
         with torch.inference_mode():
-            scores = network(make_images(pixels, torch.arange(len(pixels))))
+            scores = network(inputs.make_images(pixels, torch.arange(len(pixels))))
         return float((scores.argmax(dim=1).numpy() == labels).mean())
 
 

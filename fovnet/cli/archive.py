@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -50,6 +50,7 @@ from fovnet.cli.options import (
 from fovnet.cli.predicting import conclude, decide_faces, show_failures, write_tables
 from fovnet.cli.screen import err, out, progress_bar, write_json_line
 from fovnet.decision.ensemble import load_ensemble
+from fovnet.late import import_late
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.node.peers import caller_of
 from fovnet.own_files import is_our_json
@@ -57,6 +58,11 @@ from fovnet.report.pages import answers_folder
 from fovnet.watch.audit import Audit
 from fovnet.watch.log import write_nothing
 from fovnet.words import several
+
+if TYPE_CHECKING:
+    from fovnet.archive import metrics
+else:  # prometheus_client, of an extra
+    metrics = import_late("fovnet.archive.metrics")
 
 verbs = typer.Typer()
 archive = typer.Typer(
@@ -375,9 +381,7 @@ def _watched(archive_run: ArchiveRun, port: int) -> Iterator[None]:
     if port < 0:
         yield
         return
-    from fovnet.archive.metrics import serve_metrics  # imports a library that is an extra
-
-    with serve_metrics(archive_run, port) as address:
+    with metrics.serve_metrics(archive_run, port) as address:
         archive_run.log("started", f"page: {address}", address=address)
         if archive_run.log is write_nothing:
             err.print(f"page: {address}")

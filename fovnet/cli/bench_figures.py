@@ -17,10 +17,15 @@ from fovnet.bench.one_axis import (
 from fovnet.cli.options import folder_out
 from fovnet.cli.screen import out
 from fovnet.drawing.canvas import svg
+from fovnet.late import import_late
 from fovnet.records import write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from fovnet.bench.figures import one_axis
+else:  # matplotlib
+    one_axis = import_late("fovnet.bench.figures.one_axis")
 
 verbs = typer.Typer()
 FIGURE_NAMES = ("prior", "lengthscales", "posterior", "acquisitions", "search")
@@ -60,13 +65,6 @@ def bench_figures(
 
 def _make_figures(steps: int, seed: int) -> dict[str, Figure]:
     """The figures by their names in FIGURE_NAMES."""
-    from fovnet.bench.figures.one_axis import (
-        acquisitions_figure,
-        functions_figure,
-        processes_figure,
-        steps_figure,
-    )
-
     priors = [
         (
             f"{title}, lengthscale {LENGTHSCALE}",
@@ -88,9 +86,9 @@ def _make_figures(steps: int, seed: int) -> dict[str, Figure]:
     ]
     process = condition_process(OBSERVED_POINTS, "matern52", LENGTHSCALE)
     return {
-        "prior": functions_figure(priors),
-        "lengthscales": processes_figure(processes_by_scale, len(LENGTHSCALES)),
-        "posterior": processes_figure(processes_by_count, 2),
-        "acquisitions": acquisitions_figure(process, measure_acquisitions(process)),
-        "search": steps_figure(search_axis(steps, seed)),
+        "prior": one_axis.functions_figure(priors),
+        "lengthscales": one_axis.processes_figure(processes_by_scale, len(LENGTHSCALES)),
+        "posterior": one_axis.processes_figure(processes_by_count, 2),
+        "acquisitions": one_axis.acquisitions_figure(process, measure_acquisitions(process)),
+        "search": one_axis.steps_figure(search_axis(steps, seed)),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -23,6 +23,7 @@ from fovnet.config.node import NodeOptions
 from fovnet.config.reading import read_yaml
 from fovnet.decision.confidence_bar import fewest_subjects
 from fovnet.errors import ConfigError
+from fovnet.late import import_late
 from fovnet.regions import DEFAULT, NONE, Vocabulary, simulated_chain
 from fovnet.volume.collection.preflight import (
     count_labelled_borders,
@@ -43,6 +44,11 @@ from fovnet.volume.collection.tables import Collection, read_collection, refuse_
 from fovnet.words import is_or_are, join_names, several
 from fovnet.workflow import lesson_files, prior_files
 
+if TYPE_CHECKING:
+    from fovnet.cli import node as node_verbs
+else:  # pydicom and scipy, which no run's check needs
+    node_verbs = import_late("fovnet.cli.node")
+
 verbs = typer.Typer()
 
 
@@ -54,9 +60,7 @@ def check(config: ConfigFile) -> None:
     if len(content.keys() & set(NodeOptions.key_names())) > len(
         content.keys() & set(Settings.key_names())
     ):
-        from fovnet.cli.node import check_node  # pydicom and scipy: no run's check needs them
-
-        check_node(config, parse_as(NodeOptions, content, str(config)))
+        node_verbs.check_node(config, parse_as(NodeOptions, content, str(config)))
         return
     settings = read_settings(config)
     refuse_unwritable_results(settings, config)

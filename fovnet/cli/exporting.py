@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +26,7 @@ from fovnet.decision.bundle import write_bundle
 from fovnet.decision.networks import write_graph_part
 from fovnet.decision.shipped import PEOPLE_MEGABYTES, export_run
 from fovnet.errors import ConfigError, FovnetError
+from fovnet.late import import_late
 from fovnet.regions import Vocabulary
 from fovnet.report.exports.answers import StoredAnswer, read_answers
 from fovnet.report.exports.bids import write_bids
@@ -34,6 +35,11 @@ from fovnet.report.exports.headers import VERDICTS, compare_headers, write_heade
 from fovnet.report.exports.structured import write_report
 from fovnet.results import Results
 from fovnet.words import several
+
+if TYPE_CHECKING:
+    from fovnet.acts import adapt
+else:  # torch
+    adapt = import_late("fovnet.acts.adapt")
 
 verbs = typer.Typer()
 export = typer.Typer(
@@ -208,9 +214,7 @@ def export_people(
     It holds what the networks' last layers are given for every slice, with labels, and no pixels; it belongs
     to these networks alone.
     """
-    from fovnet.acts.adapt import write_people_of_model
-
-    path, people = write_people_of_model(
+    path, people = adapt.write_people_of_model(
         simulated,
         out_folder,
         model_folder(model),

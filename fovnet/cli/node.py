@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,6 +30,7 @@ from fovnet.decision.answers_table import ANSWERS_TABLE_NAME
 from fovnet.decision.ensemble import load_ensemble
 from fovnet.decision.folder import ModelFolder as Networks
 from fovnet.errors import ConfigError
+from fovnet.late import import_late
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.node.answering import Answering
 from fovnet.node.places import Places, lock_places
@@ -40,6 +41,13 @@ from fovnet.watch.drift import accept as freeze_shares
 from fovnet.watch.log import Log
 from fovnet.watch.tally import Tally
 from fovnet.words import join_names, several
+
+if TYPE_CHECKING:
+    from fovnet.node import conformance
+    from fovnet.node import node as running_node
+else:  # pynetdicom and prometheus_client, of an extra
+    conformance = import_late("fovnet.node.conformance")
+    running_node = import_late("fovnet.node.node")
 
 verbs = typer.Typer()
 DEFAULTS = NodeOptions(out=Path())
@@ -294,18 +302,14 @@ def _refuse_without_libraries() -> None:
 
 
 def _print_conformance(options: NodeOptions, settings: NodeSettings) -> None:
-    from fovnet.node.conformance import conformance_statement  # imports an extra
-
-    typer.echo(conformance_statement(options, settings), nl=False)
+    typer.echo(conformance.conformance_statement(options, settings), nl=False)
 
 
 def _run_until_signal(
     places: Places, answering: Answering, settings: NodeSettings, log: Log
 ) -> None:
     """Runs a node until SIGTERM or Ctrl-C."""
-    from fovnet.node.node import Node  # imports libraries that are an extra
-
-    dicom_node = Node(places, answering, settings, log)
+    dicom_node = running_node.Node(places, answering, settings, log)
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, lambda *_: dicom_node.stopped.set())
     dicom_node.run()

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fovnet.errors import SearchError
+from fovnet.late import import_late
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.machine.parallel import end_with
 from fovnet.net.device import choose_device, device_name
@@ -46,8 +47,10 @@ from fovnet.volume.slices.placing import Placing
 if TYPE_CHECKING:
     import torch
 
+    from fovnet.net.training import train
     from fovnet.net.training.progress import Progress
-    from fovnet.net.training.train import Ending, TrainingData
+else:  # torch
+    train = import_late("fovnet.net.training.train")
 
 Stamp = tuple[int, int, int]
 
@@ -185,8 +188,6 @@ def train_proposal(
     """
     import torch
 
-    from fovnet.net.training.train import train_network  # torch
-
     device = choose_device(job.device)
     training_data = _read_data(job, device)
     weights_path = given_weights_path or weights_path_of(job.networks_folder, proposal.slot)
@@ -210,7 +211,7 @@ def train_proposal(
     clock = time.monotonic
     if job.records_epoch_seconds and device.type == "cpu":
         clock = time.process_time
-    ending = train_network(
+    ending = train.train_network(
         architecture,
         learning_rate=job.rate_factor * axes.learning_rate(proposal.configuration),
         batch_size=axes.batch_size(proposal.configuration),
@@ -231,7 +232,7 @@ def train_proposal(
 
 
 def _outcome_of_ending(
-    job: TrainingJob, proposal: Proposal, ending: Ending, device: torch.device
+    job: TrainingJob, proposal: Proposal, ending: train.Ending, device: torch.device
 ) -> Outcome:
     """The record of a training's end; where epochs have seconds of their own, those of this slot's
     epochs."""
@@ -260,7 +261,7 @@ def _outcome_of_ending(
     )
 
 
-def _read_data(job: TrainingJob, device: torch.device) -> TrainingData:
+def _read_data(job: TrainingJob, device: torch.device) -> train.TrainingData:
     """The job's data, on the device.  Raises SearchError ("slices-replaced") if the file of the
     pixels was replaced."""
     pixels_stamp = file_stamp(job.pixels_path)
@@ -284,11 +285,9 @@ def _load_data(
     stamps: tuple[Stamp, Stamp],
     device: torch.device,
     input_kinds: tuple[str, ...],
-) -> TrainingData:
+) -> train.TrainingData:
     """The data set on the device, loaded once per worker: 80,000 slices are 1.3 GB.  `stamps`
     distinguish rewritten files from those they replaced."""
-    from fovnet.net.training.train import place_on_device  # torch
-
     with np.load(rows_path, allow_pickle=False) as arrays:
         targets = arrays["targets"]
         training_rows = arrays["train"]
@@ -298,7 +297,7 @@ def _load_data(
             placing = Placing(arrays["sides_mm"], arrays["volume"], arrays["z_mm"])
     # copy-on-write: torch requires writable memory, but nothing is written
     mapped_pixels = np.load(pixels_path, mmap_mode="c")
-    return place_on_device(
+    return train.place_on_device(
         mapped_pixels, targets, training_rows, validation_rows, device, placing, input_kinds
     )
 
