@@ -91,18 +91,22 @@ class NetworkArchive:
                 connection.shutdown(SHUT_RDWR)
 
     def _find(self, level: str, keywords: tuple[str, ...], values: Mapping[str, str]) -> Answer:
-        """All matches of a question."""
+        """All matches of a question; one that cannot be decoded claims nothing."""
         identifier = Dataset()
         identifier.QueryRetrieveLevel = level
         for keyword in (*keywords, *values):
             setattr(identifier, keyword, values.get(keyword) or None)
         matches: list[Claims] = []
+        undecoded_response: Dataset | None = None
         responses = self._open().send_c_find(identifier, StudyRootQueryRetrieveInformationModelFind)
         for response, match in responses:
             status = response.get("Status")
             if status in STATUSES_PENDING:
                 if match is not None:
                     matches.append(claims_of_data_set(match, keywords))
+                elif response is not undecoded_response:  # pynetdicom tells such a match twice
+                    undecoded_response = response
+                    matches.append(dict.fromkeys(keywords, ""))
             elif status == STATUS_SUCCESS:
                 return Answer(matches)
             elif status == STATUS_CANCELLED:

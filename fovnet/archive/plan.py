@@ -38,6 +38,7 @@ PLAN_NAME = "plan.json"
 JOURNAL_NAME = "plan-journal.jsonl"
 PAUSES_S = 2.0, 10.0
 """Before studies that failed are asked for again."""
+NAMELESS = "without a UID, of wrong types, or damaged, left out"
 FIRST_DAY = date(1970, 1, 1)  # before the first MR image of a person
 
 StudyKey = tuple[str, str]
@@ -64,6 +65,7 @@ class Plan:
     _listed_keys: set[StudyKey] = field(default_factory=set)
     _incomplete_studies: list[str] = field(default_factory=list)
     _repeat_count: int = 0
+    _nameless_count: int = 0
 
     def make(self, place: str) -> tuple[list[WorklistRow], Totals]:
         """Asks the archive at a place, and writes worklist.tsv and plan.json; what they hold.
@@ -174,8 +176,11 @@ class Plan:
         answer = self.archive.find_series(study_uid)
         series_by_key: dict[StudyKey, Claims] = {}
         for series in answer.matches:
+            if not series["SeriesInstanceUID"]:
+                self._nameless_count += 1
+                continue
             # archives that do not know a key leave it out of the search, or of the answer
-            if not series["SeriesInstanceUID"] or series["StudyInstanceUID"] not in ("", study_uid):
+            if series["StudyInstanceUID"] not in ("", study_uid):
                 continue
             series_key = series["PatientID"], series["SeriesInstanceUID"]
             self._repeat_count += series_key in series_by_key
@@ -216,6 +221,7 @@ class Plan:
             return series
         images = self.archive.find_images(study_uid, series["SeriesInstanceUID"]).matches
         image_uids = {image["SOPInstanceUID"] for image in images} - {""}
+        self._nameless_count += sum(not image["SOPInstanceUID"] for image in images)
         counted: Mapping[str, str] = {"NumberOfSeriesRelatedInstances": str(len(image_uids))}
         for keyword in IMAGE_KEYWORDS:
             if images and keyword in series and not series[keyword]:
@@ -244,6 +250,7 @@ class Plan:
         return wanted_rows
 
     def _note_incomplete_studies(self) -> None:
+        """Notes what the answers on series and images lacked."""
         study_count = len(self._incomplete_studies)
         if study_count:
             studies = several(study_count, "study", "studies")
@@ -256,6 +263,9 @@ class Plan:
             self.doubts.append(
                 f"{series} {is_or_are(self._repeat_count)} listed twice by the archive, and taken once"
             )
+        if self._nameless_count:
+            answers = several(self._nameless_count, "answer")
+            self.doubts.append(f"{answers} on series or images {NAMELESS}")
 
 
 def read_plan(folder: Path) -> tuple[str, list[WorklistRow]]:
@@ -294,7 +304,7 @@ def _doubts_of_listing(listing: StudyListing) -> Iterable[str]:
         yield f"{studies} listed twice by the archive, and taken once"
     if listing.nameless_count:
         answers = several(listing.nameless_count, "answer")
-        yield f"{answers} without a Study Instance UID, or of wrong types, left out"
+        yield f"{answers} on studies {NAMELESS}"
 
 
 def _key_of(study: Claims) -> StudyKey:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import ssl
+from collections.abc import Iterator
 from datetime import date
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from pydicom.dataset import Dataset
+from pynetdicom import AE, evt
+from pynetdicom.sop_class import StudyRootQueryRetrieveInformationModelFind
 from typer.testing import CliRunner
 
 from fovnet.archive.faults import ArchiveError
@@ -247,6 +252,41 @@ def test_matches_of_wrong_types_are_left_out_and_said(faulty, tmp_path) -> None:
     assert row.left_out == "no-images"  # counted, as the archive does not
     assert any("wrong types" in doubt for doubt in plan.doubts)
     assert any("listed twice" in doubt for doubt in plan.doubts)
+
+
+def test_matches_of_a_network_that_cannot_be_decoded_are_counted_and_said(tmp_path) -> None:
+    """Studies, series and images, each with a match that ends within a sequence of undefined
+    length: the rest is taken."""
+    damaged_identifier = b"\x08\x00\x40\x11\xff\xff\xff\xffxx"
+    levels = (
+        ("STUDY", "StudyInstanceUID"),
+        ("SERIES", "SeriesInstanceUID"),
+        ("IMAGE", "SOPInstanceUID"),
+    )
+
+    def answer(event: evt.Event) -> Iterator[tuple[int, Dataset]]:
+        event.request.Identifier, sound_identifier = BytesIO(damaged_identifier), event.identifier
+        event.request.Status, event.request.MessageIDBeingRespondedTo = 0xFF00, event.message_id
+        event.assoc.dimse.send_msg(event.request, event.context.context_id)
+        for level, keyword in levels:
+            setattr(sound_identifier, keyword, "1.5")
+            if level == sound_identifier.QueryRetrieveLevel:
+                break
+        yield 0xFF00, sound_identifier
+
+    application_entity = AE("A")
+    application_entity.add_supported_context(StudyRootQueryRetrieveInformationModelFind)
+    server = application_entity.start_server(
+        ("127.0.0.1", 0), block=False, evt_handlers=[(evt.EVT_C_FIND, answer)]
+    )
+    try:
+        plan = plan_of(f"A@127.0.0.1:{server.socket.getsockname()[1]}", tmp_path / "plan")
+    finally:
+        application_entity.shutdown()
+    (row,) = rows_of(tmp_path / "plan")
+    assert (row.study_uid, row.series_uid, row.images) == ("1.5", "1.5", 1)
+    assert any(doubt.startswith("2 answers on series or images") for doubt in plan.doubts)
+    assert any("on studies" in doubt and "damaged" in doubt for doubt in plan.doubts)
 
 
 def test_pages_are_read_to_their_end(faulty, tmp_path) -> None:
