@@ -76,13 +76,45 @@ def test_the_derivative_is_valid(derivative) -> None:
     ("words", "sentence"),
     [
         (["participant", "--participant-label", "09"], "has no sub-09"),
-        (["participant", "01"], "01: give it by --participant-label"),
-        (["group"], "has no sub-*"),
+        (["participant", "--session-label", "pre"], "no sub-01/ses-pre"),
+        (["participant", "01"], "unexpected extra argument"),
+        (["group"], "fovnet: no such folder"),
     ],
 )
 def test_participants_that_are_not_there_are_told_of(data_set, tmp_path, words, sentence) -> None:
     status, printed = invoke("bids", data_set, tmp_path / "derivatives", *words)
     assert status == 2 and sentence in printed
+
+
+def test_a_data_set_that_is_missing_is_said_to_be(tmp_path) -> None:
+    status, printed = invoke("bids", tmp_path / "missing", tmp_path / "out", "participant")
+    assert status == 2 and "missing: no such folder" in printed
+
+
+def test_sessions_are_answered_apart_and_each_volume_tabulated_once(data_set, tmp_path) -> None:
+    """Two of three sessions by one command, of which a participant has one; then one of them again,
+    with the third, as the whole participant; labels may be those of folders, or words of the command
+    line."""
+    image_path = data_set / "sub-01" / "anat" / "sub-01_T1w.nii.gz"
+    sessions = ("01", "group"), ("01", "pre"), ("01", "post"), ("02", "pre")
+    for label, session in sessions:
+        folder = tmp_path / "bids" / f"sub-{label}" / f"ses-{session}" / "anat"
+        folder.mkdir(parents=True)
+        (folder / f"sub-{label}_ses-{session}_T1w.nii.gz").symlink_to(image_path)
+    words = ["bids", tmp_path / "bids", tmp_path / "out"]
+    words_by_part = [
+        ["--session_label", "group", "ses-pre", "--participant-label", "01", "02"],
+        ["--participant-label=01"],
+    ]
+    for part_words, count in zip(words_by_part, (3, 4), strict=True):
+        assert invoke(*words, "participant", "--device", "cpu", *part_words)[0] == 0
+        assert invoke(*words, "group")[0] == 0
+        rows = read_tsv(tmp_path / "out" / "sourcedata" / "fovnet" / "answers.tsv")
+        sidecars = list((tmp_path / "out").glob("sub-*/ses-*/anat/*.json"))
+        assert len({row["volume_id"] for row in rows}) == len(rows) == len(sidecars) == count
+    assert invoke(*words, "group", "--session-label", "pre")[0] == 0
+    rows = read_tsv(tmp_path / "out" / "sourcedata" / "fovnet" / "answers.tsv")
+    assert [row["volume_id"] for row in rows] == ["sub-01_ses-pre_T1w", "sub-02_ses-pre_T1w"]
 
 
 @pytest.fixture

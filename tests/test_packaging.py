@@ -121,9 +121,10 @@ INVOCATIONS = {
             "output_dir": "out",
             "level": "participant",
             "participant_label": ["01", "02"],
+            "session_label": ["pre"],
             "no_faces": True,
         },
-        "fovnet bids 'a b' out participant --no-faces --participant-label 01 02",
+        "fovnet bids 'a b' out participant --no-faces --participant-label 01 02 --session-label pre",
     ),
 }
 

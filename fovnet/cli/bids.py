@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from fovnet.cli.options import (
     Device,
@@ -20,11 +21,13 @@ from fovnet.cli.options import (
 )
 from fovnet.cli.predicting import predict, write_tables
 from fovnet.cli.screen import err, out
+from fovnet.decision.answer import SPANS_TABLE_NAME
 from fovnet.decision.answers_table import TableRows
 from fovnet.decision.ensemble import load_ensemble
 from fovnet.decision.folder import ModelFolder as ModelNetworks
 from fovnet.errors import ConfigError, VolumeError
 from fovnet.evaluate.answers import read_answer_facts
+from fovnet.records import why_no_folder
 from fovnet.report.exports.answers import REQUIRED_KEYS, read_answers
 from fovnet.report.exports.bids import write_bids
 from fovnet.words import first_few, several
@@ -38,6 +41,8 @@ BIDS_HELP = (
     "spans.tsv over all of them. Killed, the same command goes on."
 )
 """What the help of `bids` ends with."""
+PARTICIPANT_OPTIONS = "--participant-label", "--participant_label"
+SESSION_OPTIONS = "--session-label", "--session_label"
 
 
 class Level(StrEnum):
@@ -47,15 +52,42 @@ class Level(StrEnum):
     group = "group"
 
 
-@verbs.command(epilog=BIDS_HELP)
+class BidsApp(TyperCommand):
+    """A command of which an option takes several labels, as BIDS Apps have them."""
+
+    def parse_args(self, context: Any, words: list[str]) -> list[str]:
+        """As any command's, of words in which each label has its option."""
+        return super().parse_args(context, list(_with_option_by_label(words)))
+
+
+def _with_option_by_label(words: Sequence[str]) -> Iterator[str]:
+    """Words in which the option stands before each of its labels.  Ahead of the level an option
+    takes one label, as folders may follow."""
+    option = ""
+    previous_word = ""
+    is_behind_level = False
+    for word in words:
+        is_behind_level = is_behind_level or word in list(Level)
+        if word.startswith("-"):
+            option = ""
+            if is_behind_level and word in (*PARTICIPANT_OPTIONS, *SESSION_OPTIONS):
+                option = word
+        elif option and previous_word != option:
+            yield option
+        yield word
+        previous_word = word
+
+
+@verbs.command(cls=BidsApp, epilog=BIDS_HELP)
 def bids(
     bids_folder: Annotated[Path, PathArgument(metavar="BIDS_DIR", help="The data set.")],
     out_folder: Annotated[Path, PathArgument(metavar="OUTPUT_DIR", callback=folder_to_fill)],
     level: Annotated[Level, typer.Argument(help="Answer participants, or tabulate the answers.")],
-    further_labels: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     labels: Annotated[
-        list[str] | None,
-        typer.Option("--participant-label", "--participant_label", help="As 01 02; without, all."),
+        list[str] | None, typer.Option(*PARTICIPANT_OPTIONS, help="As 01 02; without, all.")
+    ] = None,
+    session_labels: Annotated[
+        list[str] | None, typer.Option(*SESSION_OPTIONS, help="As pre post; without, all.")
     ] = None,
     model: ModelFolder = None,
     device: Device = "auto",
@@ -63,16 +95,13 @@ def bids(
     workers: Readers = 1,
 ) -> None:
     """Answer a BIDS data set as a BIDS App: a derivative with the regions that each volume shows."""
-    if further_labels and not labels:
-        raise ConfigError("bids-argument", f"{further_labels[0]}: give it by --participant-label")
-    told_labels = [*(labels or ()), *(further_labels or ())]
     if level is Level.group:
-        _tabulate_answers(out_folder, told_labels, model_folder(model))
+        _tabulate_answers(out_folder, labels or (), session_labels or (), model_folder(model))
         return
     vocabulary = ModelNetworks(model_folder(model)).vocabulary
     answers = []
     are_all_read = True
-    for name in _find_participants(bids_folder, told_labels):
+    for name in _find_parts(bids_folder, labels or (), session_labels or ()):
         folder = out_folder / ANSWERS_FOLDER / name
         try:
             predict([bids_folder / name], folder, model, device, faces=faces, workers=workers)
@@ -89,24 +118,45 @@ def bids(
         raise typer.Exit(3)
 
 
-def _tabulate_answers(out_folder: Path, labels: Sequence[str], networks_folder: Path) -> None:
-    """Writes answers.tsv and spans.tsv over the participants that were answered."""
+def _tabulate_answers(
+    out_folder: Path, labels: Sequence[str], session_labels: Sequence[str], networks_folder: Path
+) -> None:
+    """Writes answers.tsv and spans.tsv over the participants that were answered, whole or by
+    session; a volume of both is a row once."""
     folder = out_folder / ANSWERS_FOLDER
-    names = _find_participants(folder, labels)
-    rows = [
-        TableRows.from_facts(facts)
+    names = _find_parts(folder, labels, session_labels)
+    facts_by_path = {
+        facts["path"]: facts
         for name in names
-        for facts in read_answer_facts(folder / name, REQUIRED_KEYS)
-    ]
+        for part_folder in _answered_folders(folder / name)
+        for facts in read_answer_facts(part_folder, REQUIRED_KEYS)
+    }
+    rows = list(map(TableRows.from_facts, facts_by_path.values()))
     write_tables(folder, rows, load_ensemble(networks_folder, "cpu"), (), (), pages=False)
-    out.print(f"{several(len(rows), 'volume')} of {several(len(names), 'participant')}: {folder}")
+    participants = several(len({name.partition("/")[0] for name in names}), "participant")
+    out.print(f"{several(len(rows), 'volume')} of {participants}: {folder}")
 
 
-def _find_participants(folder: Path, labels: Sequence[str]) -> list[str]:
-    """The participants of a folder by these labels, all without; each as sub-LABEL.
+def _answered_folders(folder: Path) -> list[Path]:
+    """The folders of answers of a participant, or of a session."""
+    session_folders = sorted(path for path in folder.glob("ses-*") if path.is_dir())
+    if session_folders and not (folder / SPANS_TABLE_NAME).exists():
+        return session_folders
+    return [folder, *session_folders]
 
-    Raises ConfigError "bids-participant" for one that is not there, or where there is none.
+
+def _find_parts(folder: Path, labels: Sequence[str], session_labels: Sequence[str]) -> list[str]:
+    """The participants of a folder by these labels, all without, each as sub-LABEL; with labels of
+    sessions those of them, as sub-LABEL/ses-LABEL.
+
+    Raises ConfigError "bids-missing" where there is no such folder, "bids-participant" for one that
+    is not there, or where there is none, "bids-session" where none of them has such a session.
     """
+    if reason := why_no_folder(folder):
+        raise ConfigError(
+            "bids-missing",
+            f"{folder}: {reason}; give a data set, and answer participants before the group",
+        )
     present_names = sorted(path.name for path in folder.glob("sub-*") if path.is_dir())
     names = [f"sub-{label.removeprefix('sub-')}" for label in labels] or present_names
     missing_names = [name for name in names if name not in present_names]
@@ -116,4 +166,14 @@ def _find_participants(folder: Path, labels: Sequence[str]) -> list[str]:
             f"{folder}: has no {first_few(missing_names or ['sub-*'])}; give a data set, and labels of "
             f"participants in it, such as {first_few(present_names) or 'sub-01'}",
         )
-    return names
+    if not session_labels:
+        return names
+    session_names = [f"ses-{label.removeprefix('ses-')}" for label in session_labels]
+    parts = [f"{name}/{session_name}" for name in names for session_name in session_names]
+    present_parts = [part for part in parts if (folder / part).is_dir()]
+    if not present_parts:
+        raise ConfigError(
+            "bids-session",
+            f"{folder}: no {first_few(parts)}; give labels of sessions that participants have",
+        )
+    return present_parts
