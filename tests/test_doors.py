@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
+from hashlib import sha256
 from pathlib import Path
-from shutil import which
 
 import nibabel
 import numpy as np
@@ -16,6 +17,7 @@ from typer.testing import CliRunner
 from fovnet.cli import app
 from fovnet.errors import FovnetError
 from fovnet.records import read_tsv
+from fovnet.results import shipped_folder
 
 
 def invoke(*words: object) -> tuple[int, str]:
@@ -65,7 +67,7 @@ def test_participants_are_answered_apart_and_tabulated_as_a_group(derivative) ->
 
 
 def test_the_derivative_is_valid(derivative) -> None:
-    validator = which("bids-validator-deno")
+    validator = shutil.which("bids-validator-deno")
     if validator is None:
         pytest.skip("bids-validator-deno is not installed: pip install bids-validator-deno")
     done = subprocess.run([validator, derivative], check=False, capture_output=True, text=True)
@@ -154,6 +156,28 @@ def test_a_module_of_mercure_writes_reports_and_a_result(task) -> None:
     (report,) = (task / "out").glob("*.dcm")
     image = dcmread(task / "in" / "0.dcm")
     assert dcmread(report).StudyInstanceUID == image.StudyInstanceUID
+
+
+def test_a_module_of_mercure_answers_by_the_model_that_its_settings_name(task) -> None:
+    """One with another name for a region; and one that is not there, which is told."""
+    model = shutil.copytree(shipped_folder(), task / "model")
+    facts = (model / "ensemble.json").read_bytes().replace(b"legs", b"feet")
+    for path in model.glob("member-*"):
+        old_digest = sha256(path.read_bytes()).hexdigest()
+        path.write_bytes(path.read_bytes().replace(b"legs", b"feet"))
+        new_digest = sha256(path.read_bytes()).hexdigest()
+        facts = facts.replace(old_digest.encode(), new_digest.encode())
+    (model / "ensemble.json").write_bytes(facts)
+    (model / "SHA256SUMS").unlink()
+    set_settings(task, device="cpu", model=str(model))
+    status, printed = invoke("mercure")
+    assert status == 0, printed
+    (volume,) = json.loads((task / "out" / "result.json").read_text())["volumes"]
+    assert set(volume["FovnetAnswers"]) >= {"head", "feet"}
+    assert len(list((task / "out").glob("*.dcm"))) == 1
+    set_settings(task, model=str(task / "missing"))
+    status, printed = invoke("mercure")
+    assert status == 2 and "missing" in printed
 
 
 def test_a_setting_that_the_module_has_not_is_refused(task) -> None:

@@ -77,8 +77,13 @@ def export_sr(
     series description tells what is not sure: (partly), (uncertain), (extents unsure). Reports name the
     patient, as their sources do; what is not valid in a source's header is left out, and named.
     """
+    export_reports(answers, folder, vocabulary(regions))
+
+
+def export_reports(answers: Path, folder: Path, region_vocabulary: Vocabulary) -> None:
+    """Writes the reports of `fovnet export sr`, of answers in a vocabulary."""
     refuse_beside_sources(answers, folder)
-    _export_answers(answers, "SR", write_report, folder, regions)
+    _export_answers(answers, "SR", write_report, folder, region_vocabulary)
 
 
 @export.command("copies")
@@ -98,7 +103,7 @@ def export_copies(
     have new UIDs and keep the original attributes.
     """
     refuse_beside_sources(answers, folder)
-    _export_answers(answers, "copies", write_copies, folder, regions)
+    _export_answers(answers, "copies", write_copies, folder, vocabulary(regions))
 
 
 @export.command("bids")
@@ -252,13 +257,12 @@ def _export_answers(
     export_name: str,
     write_export: Callable[[StoredAnswer, Vocabulary, Path, Callable[[str], None]], Any],
     folder: Path,
-    regions: str,
+    region_vocabulary: Vocabulary,
 ) -> None:
     """Exports every answer; for those that cannot be exported, expected reasons are counted, others
     printed, and the status is 3.  What was left out of those that can be is told once, with the
     number of volumes."""
     _refuse_in_answers(answers, folder)
-    region_vocabulary = vocabulary(regions)
     count_by_reason = Counter[str]()
     count_by_note = Counter[str]()
     stored_answers = read_answers(answers, region_vocabulary)

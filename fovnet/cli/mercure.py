@@ -13,20 +13,21 @@ from typing import Any
 import typer
 
 from fovnet._version import __version__
-from fovnet.cli.exporting import export_sr
+from fovnet.cli.exporting import export_reports
+from fovnet.cli.options import model_folder
 from fovnet.cli.predicting import predict
 from fovnet.config.files import parse_as
 from fovnet.config.mercure import MercureSettings
 from fovnet.decision.folder import ModelFolder
 from fovnet.errors import CollectionError, ConfigError
 from fovnet.records import read_json, read_tsv, write_text
+from fovnet.regions import Vocabulary
 from fovnet.report.exports.answers import StoredAnswer, read_answers
 from fovnet.report.exports.bids import sidecar_facts
-from fovnet.results import shipped_folder
 
 verbs = typer.Typer()
 MERCURE_HELP = (
-    "task.json may have settings in process.settings: device, include (as of `fovnet predict`), reports.\n\n"
+    "task.json may have settings in process.settings: model, device, include (as of `fovnet predict`), reports.\n\n"
     "result.json has the answer on each volume, as `fovnet export bids` writes it, and the series that are "
     "set aside. Structured reports are written beside it, which mercure sends on. A series that is "
     "refused or set aside is answered so, with status 0."
@@ -41,23 +42,25 @@ def mercure() -> None:
     in_folder = _folder_of_variable("MERCURE_IN_DIR")
     out_folder = _folder_of_variable("MERCURE_OUT_DIR")
     settings = _read_settings(in_folder / "task.json")
+    networks_folder = model_folder(Path(settings.model) if settings.model else None)
+    vocabulary = ModelFolder(networks_folder).vocabulary
     with TemporaryDirectory() as temporary_folder:
         folder = Path(temporary_folder)
         with suppress(typer.Exit):  # of refused volumes, which are answers too
             predict(
                 [in_folder],
                 folder,
-                device=settings.device,
+                networks_folder,
+                settings.device,
                 pictures=False,
                 pages=False,
                 include=",".join(settings.include),
             )
-        answers = _answers_in(folder)
+        answers = _answers_in(folder, vocabulary)
         if answers and settings.reports:
             with suppress(typer.Exit):  # of volumes without one, which are told
-                export_sr(folder, out_folder)
+                export_reports(folder, out_folder, vocabulary)
         found_rows = read_tsv(folder / "found.tsv")
-    vocabulary = ModelFolder(shipped_folder()).vocabulary
     result = {
         "fovnet": __version__,
         "volumes": [sidecar_facts(answer, vocabulary, {}) for answer in answers],
@@ -93,9 +96,9 @@ def _read_settings(path: Path) -> MercureSettings:
     return parse_as(MercureSettings, raw_settings, f"{path}, process.settings")
 
 
-def _answers_in(folder: Path) -> list[StoredAnswer]:
+def _answers_in(folder: Path, vocabulary: Vocabulary) -> list[StoredAnswer]:
     """The answers of `predict`; none where all series are set aside."""
     try:
-        return read_answers(folder)
+        return read_answers(folder, vocabulary)
     except CollectionError:
         return []
