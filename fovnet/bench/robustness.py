@@ -23,6 +23,7 @@ from scipy import ndimage
 
 from fovnet.bench import shares
 from fovnet.bench.shares import PersonTally
+from fovnet.decision.chain.boundaries import Boundary
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.statements import YES, Statement
 from fovnet.errors import CollectionError, FovnetError, VolumeError
@@ -428,16 +429,19 @@ def _tally_answer(
     )
     is_slice_right = np.any(decision.decided_labels & true_classes, axis=1)
     add_to_all_rows(SLICES_NAMED_RIGHTLY, int(is_slice_right.sum()), len(true_classes))
-    for below, above, border_mm in borders_in_picture(scan.regions, stack, ensemble.vocabulary):
-        distances_mm = [
-            abs(boundary.mm - border_mm)
-            for boundary in decision.boundaries
-            if (boundary.below, boundary.above) == (below, above)
-        ]
-        add_to_all_rows(
-            BORDERS_FOUND,
-            any(distance_mm <= LARGEST_BORDER_ERROR_MM for distance_mm in distances_mm),
-        )
+    for border in borders_in_picture(scan.regions, stack, ensemble.vocabulary):
+        add_to_all_rows(BORDERS_FOUND, _is_border_found(decision.boundaries, border))
+
+
+def _is_border_found(boundaries: Sequence[Boundary], border: tuple[str, str, float]) -> bool:
+    """Whether a boundary lies within LARGEST_BORDER_ERROR_MM of a true border: the region below, the
+    one above, and where."""
+    below, above, border_mm = border
+    return any(
+        abs(boundary.mm - border_mm) <= LARGEST_BORDER_ERROR_MM
+        for boundary in boundaries
+        if (boundary.below, boundary.above) == (below, above)
+    )
 
 
 def _wrong_statements(

@@ -302,14 +302,21 @@ def run(
         )
         with _progress_or_lines(log_format) as advance:
             archive_run = ArchiveRun(out_folder, rows, networks, settings, advance, reporting)
-            if log_format is LogFormat.json:
-                archive_run.log = write_json_line
-            if audit is not None:
-                archive_run.audit = partial(_write_audit, Audit(audit), address)
+            _keep_records(archive_run, address, log_format, audit)
             with _watched(archive_run, page), _telling_unsent(reporting):
                 archive_run.run(fetch, keep_gb * BYTES_PER_GB, jobs, RETRY_PAUSES_S)
         refuse_gone()
         _conclude_run(archive_run, out_folder)
+
+
+def _keep_records(
+    archive_run: ArchiveRun, address: Address, log_format: LogFormat, audit_path: Path | None
+) -> None:
+    """Makes a run write its log as JSON and a table of what comes in, each where it is asked for."""
+    if log_format is LogFormat.json:
+        archive_run.log = write_json_line
+    if audit_path is not None:
+        archive_run.audit = partial(_write_audit, Audit(audit_path), address)
 
 
 def _reporting(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -25,7 +25,7 @@ from fovnet.bench.races import (
     refuse_priors,
 )
 from fovnet.bench.spending import ReplaySpending
-from fovnet.bench.tables import load_table, own_table_path
+from fovnet.bench.tables import RecordedTable, load_table, own_table_path
 from fovnet.cli.options import PathArgument, PathOption, Workers, folder_out
 from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.errors import SearchError
@@ -212,17 +212,11 @@ def bench_search(
     if thesis:
         targets = targets or "raw"
         initial = initial or 1
-    modelling_options = {
-        "targets": targets or "half-ranked",
-        "kernel": kernel,
-        "hyperparameters": hyperparameters,
-        "fidelity": fidelity,
-        "choose": choose,
-    }
+    kernel_options = {"kernel": kernel, "hyperparameters": hyperparameters}
+    score_options = {"targets": targets or "half-ranked", "fidelity": fidelity, "choose": choose}
     methods = list(dict.fromkeys(method or DEFAULT_METHODS))
-    _refuse_methods_and_spending(methods, spend, workers)
     spending = ReplaySpending(spend, eta, least_epochs, reuse, rung_minutes)
-    contestants = list(dict.fromkeys(parse_contestant(name, spending) for name in methods))
+    contestants = _contestants_of(methods, spending, workers)
     entry_template = Entry(
         table=Path(),
         method="",
@@ -230,7 +224,7 @@ def bench_search(
         draws=draws,
         initial=initial,
         workers=workers,
-        modelling=modelling_of(target, width, **modelling_options),
+        modelling=modelling_of(target, width, **kernel_options, **score_options),
         lead=lead,
         epochs=epochs,
         ranking=ranking_of(ranking or []),
@@ -239,20 +233,36 @@ def bench_search(
     table_by_path = {path: load_table(path) for path in tables or [own_table_path()]}
     refuse_priors(methods, prior or [], table_by_path)
     entries = entries_of(entry_template, table_by_path, contestants, runs, every_row_first=thesis)
+    _race_and_show(out_folder, table_by_path, entries, processes)
+
+
+def _contestants_of(
+    methods: Sequence[str], spending: ReplaySpending, workers: int
+) -> list[tuple[str, ReplaySpending]]:
+    """The methods, each with how it spends.
+
+    Raises ConfigError or SearchError, as `refuse_methods`, for one that cannot be run, or for an
+    unknown way to spend.
+    """
+    names = list(methods)
+    if spending.way:
+        names.append(f"random+{spending.way}")
+    refuse_methods(names, workers)
+    return list(dict.fromkeys(parse_contestant(name, spending) for name in methods))
+
+
+def _race_and_show(
+    out_folder: Path,
+    table_by_path: Mapping[Path, RecordedTable],
+    entries: Sequence[Entry],
+    processes: int,
+) -> None:
+    """Makes the runs, writes what they come to and prints it."""
     with progress_bar("racing") as advance:
         race_results = list(race(entries, processes, advance))
     for view in write_standings(out_folder, table_by_path, race_results):
         show_table(_standings_table(view))
     out.print(f"{out_folder}: standings.tsv, runs.tsv, standings.png")
-
-
-def _refuse_methods_and_spending(methods: list[str], spend: str | None, workers: int) -> None:
-    """Raises ConfigError or SearchError, as `refuse_methods`, for a method that cannot be run, or
-    for an unknown way to spend (`spend`; None: each method's own)."""
-    contestants = list(methods)
-    if spend:
-        contestants.append(f"random+{spend}")
-    refuse_methods(contestants, workers)
 
 
 def _standings_table(view: RaceView) -> Table:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -52,6 +53,7 @@ else:  # pynetdicom and prometheus_client, of an extra
 verbs = typer.Typer()
 DEFAULTS = NodeOptions(out=Path())
 LIBRARIES = ("pynetdicom", "prometheus_client")
+NETWORK_OPTIONS = {"model", "device", "include", "engine"}
 
 DURABILITY_HELP = (
     "Stopped by Ctrl-C, SIGTERM or SIGKILL, the same command goes on where it was: an instance that was "
@@ -173,6 +175,7 @@ Accept = Annotated[
 
 @verbs.command(epilog=DURABILITY_HELP)
 def node(
+    context: typer.Context,
     out: Folder = None,
     config: Config = None,
     conformance: Conformance = False,
@@ -209,30 +212,7 @@ def node(
         _accept_answers(_folder_given(out))
         return
     _refuse_without_libraries()
-    options = NodeOptions(
-        out=out or Path(),
-        aet=aet,
-        port=port,
-        bind=bind,
-        to=to,
-        rest=rest,
-        longest=longest,
-        keep=keep,
-        give_up=give_up,
-        reserve=reserve,
-        largest=largest,
-        associations=associations,
-        idle=idle,
-        page=page,
-        faces=faces,
-        log_format=log_format.value,
-        show_ids=show_ids,
-        tls_cert=tls_cert,
-        tls_key=tls_key,
-        tls_ca=tls_ca,
-        to_tls=to_tls,
-        **{"from": callers or []},
-    )
+    options = _options_of(context.params)
     settings = settings_of(options)
     if conformance:
         _print_conformance(options, settings)
@@ -243,6 +223,17 @@ def node(
             networks = load_ensemble(model_folder(model), device, engine=engine)
         answering = Answering(places, networks, tuple(kinds_included(include)), faces)
         _run_until_signal(places, answering, settings, _log_of(options, places))
+
+
+def _options_of(parameters: Mapping[str, Any]) -> NodeOptions:
+    """The options of the command, by their names, but for those of the networks."""
+    given = {
+        name: parameters[name]
+        for name in NodeOptions.model_fields.keys() - NETWORK_OPTIONS - {"out", "callers"}
+    }
+    return NodeOptions(
+        out=parameters["out"] or Path(), **given, **{"from": parameters["callers"] or []}
+    )
 
 
 def _folder_given(out: Path | None) -> Path:

@@ -32,6 +32,24 @@ verbs = typer.Typer()
 DEFAULT_SUBJECTS = 8
 DEFAULT_VOLUMES_PER_SUBJECT = 3
 DEFAULT_VOLUMES_OF_LABELS = 20
+People = Annotated[int | None, typer.Option(min=1, help="Else 8.")]
+VolumesOfEach = Annotated[
+    int | None, typer.Option(min=1, help="Volumes of each subject; default: 3.")
+]
+Without = Annotated[list[str] | None, typer.Option("--without", help=WITHOUT_HELP)]
+Segmentation = Annotated[
+    Path | None,
+    PathOption("--from", help="Simulate scans of your own segmentation instead: a label volume."),
+]
+TissueTable = Annotated[
+    Path | None, PathOption(help="Its labels: a TSV of label, tissue (or pd, t1_ms, t2_ms).")
+]
+RegionTable = Annotated[
+    Path | None, PathOption(help="Its regions: a TSV of region, from_mm, to_mm (or slices).")
+]
+VolumesOfLabels = Annotated[
+    int | None, typer.Option(min=1, help="Number of volumes to simulate from it; default: 20.")
+]
 CollectionFolder = Annotated[
     Path,
     typer.Argument(
@@ -68,28 +86,15 @@ SubjectId = Annotated[
 @verbs.command()
 def phantom(
     folder: CollectionFolder,
-    subjects: Annotated[int | None, typer.Option(min=1, help="Else 8.")] = None,
-    volumes: Annotated[
-        int | None, typer.Option(min=1, help="Volumes of each subject; default: 3.")
-    ] = None,
+    subjects: People = None,
+    volumes: VolumesOfEach = None,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     workers: Workers = 1,
-    without: Annotated[list[str] | None, typer.Option("--without", help=WITHOUT_HELP)] = None,
-    labels: Annotated[
-        Path | None,
-        PathOption(
-            "--from", help="Simulate scans of your own segmentation instead: a label volume."
-        ),
-    ] = None,
-    tissues: Annotated[
-        Path | None, PathOption(help="Its labels: a TSV of label, tissue (or pd, t1_ms, t2_ms).")
-    ] = None,
-    regions: Annotated[
-        Path | None, PathOption(help="Its regions: a TSV of region, from_mm, to_mm (or slices).")
-    ] = None,
-    count: Annotated[
-        int | None, typer.Option(min=1, help="Number of volumes to simulate from it; default: 20.")
-    ] = None,
+    without: Without = None,
+    labels: Segmentation = None,
+    tissues: TissueTable = None,
+    regions: RegionTable = None,
+    count: VolumesOfLabels = None,
     scanner: Scanner = None,
     vocabulary: VocabularyName = "default",
     subject: SubjectId = "",

@@ -8,6 +8,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
 from typing import TypeVar
@@ -102,46 +103,16 @@ class Node:
         Raises ConfigError "node-port" if a port is taken.
         """
         settings = self.settings
-        port = _open_port(
+        _open_port(
             settings.port,
             lambda: self._door.open(settings.title, settings.host, settings.port, settings.tls_in),
         )
-        page_port = settings.page_port
-        page_server = None
-        page_address = ""
-        if page_port is not None:
-            with suppress(OSError):  # told of, and tried again, by the first step
-                self._answering.table.mend()
-            tally = self._answering.table.tally
-            subject = node_subject(settings.title, self.places)
-            answer_by_path = {
-                "/": lambda: page_answer(subject, self.status(), tally),
-                "/health": lambda: health_answer(self.status()),
-                "/metrics": metrics_answer(
-                    lambda: node_metrics(
-                        self.status(), self.figures, tally, read_accepted(self.places.folder)
-                    )
-                ),
-            }
-            try:
-                page_server = _open_port(page_port, lambda: serve(page_port, answer_by_path))
-            except ConfigError:
-                self._door.close()
-                raise
-            page_address = f"; page http://127.0.0.1:{page_server.server_address[1]}/"
-        waiting_in_words = f"{len(self._waiting_folders)} series wait for answers"
-        self.log(
-            "started",
-            f"{settings.title} listens on port {port}{page_address}; {waiting_in_words}",
-            port=port,
-            waiting=len(self._waiting_folders),
-        )
-        if self._courier is None:
-            age_limit_in_words = f"{settings.pauses.give_up_s / 3600:g} h (--give-up)"
-            self.log(
-                "no-archive",
-                f"{NO_ARCHIVE}: reports are not sent, and removed after {age_limit_in_words}",
-            )
+        try:
+            page_server = self._open_page()
+        except ConfigError:
+            self._door.close()
+            raise
+        self._log_start(page_server)
         step_by_name = {"answers": self._answer_next, "delivery": self._deliver_reports}
         threads = [
             Thread(target=self._repeat_step, args=(step_name, step), name=step_name)
@@ -156,17 +127,63 @@ class Node:
                 tell_supervisor("WATCHDOG=1")
         tell_supervisor("STOPPING=1")
         self.log("stopping", "stopping")
-        self._door.close()
-        deadline_s = time.monotonic() + GRACE_AFTER_STOP_S
-        while self._door.association_count and time.monotonic() < deadline_s:
-            time.sleep(PAUSE_BETWEEN_LOOKS_S)
-        self._door.abort()
+        self._close_door()
         for thread in threads:
             thread.join()
         if page_server:
             page_server.shutdown()
             page_server.server_close()
         self.log("stopped", "stopped; the same command goes on from here")
+
+    def _open_page(self) -> ThreadingHTTPServer | None:
+        """The server of the page, at work; None without a port for it.
+
+        Raises ConfigError "node-port" if that is taken.
+        """
+        port = self.settings.page_port
+        if port is None:
+            return None
+        with suppress(OSError):  # told of, and tried again, by the first step
+            self._answering.table.mend()
+        tally = self._answering.table.tally
+        subject = node_subject(self.settings.title, self.places)
+        answer_by_path = {
+            "/": lambda: page_answer(subject, self.status(), tally),
+            "/health": lambda: health_answer(self.status()),
+            "/metrics": metrics_answer(
+                lambda: node_metrics(
+                    self.status(), self.figures, tally, read_accepted(self.places.folder)
+                )
+            ),
+        }
+        return _open_port(port, lambda: serve(port, answer_by_path))
+
+    def _log_start(self, page_server: ThreadingHTTPServer | None) -> None:
+        """Logs where the node listens, and that its reports go nowhere where that is so."""
+        page_address = ""
+        if page_server is not None:
+            page_address = f"; page http://127.0.0.1:{page_server.server_address[1]}/"
+        waiting_in_words = f"{len(self._waiting_folders)} series wait for answers"
+        self.log(
+            "started",
+            f"{self.settings.title} listens on port {self.port}{page_address}; {waiting_in_words}",
+            port=self.port,
+            waiting=len(self._waiting_folders),
+        )
+        if self._courier is None:
+            age_limit_in_words = f"{self.settings.pauses.give_up_s / 3600:g} h (--give-up)"
+            self.log(
+                "no-archive",
+                f"{NO_ARCHIVE}: reports are not sent, and removed after {age_limit_in_words}",
+            )
+
+    def _close_door(self) -> None:
+        """Lets nobody in any more; who is in has GRACE_AFTER_STOP_S to end."""
+        self._door.close()
+        deadline_s = time.monotonic() + GRACE_AFTER_STOP_S
+        while self._door.association_count and time.monotonic() < deadline_s:
+            time.sleep(PAUSE_BETWEEN_LOOKS_S)
+        self._door.abort()
 
     @property
     def port(self) -> int:

@@ -248,21 +248,41 @@ def judge_best(task: Task, trials: Sequence[Trial]) -> Result:
     )
 
 
+OutFolder = Annotated[
+    Path,
+    folder_out(
+        RECOGNISER_BY_FILE, "Where another-model.tsv and the searches' journals are written."
+    ),
+]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="One or several search methods, or baselines that are not searched for: "
+        f"{', '.join(BASELINES)}; default: a-mads and random."
+    ),
+]
+AsInThesis = Annotated[
+    bool,
+    typer.Option(
+        "--thesis",
+        help="mads and a-mads: optimisers form a cycle, and a change sets the usual rate of "
+        "the next one.",
+    ),
+]
+AlongRealAxes = Annotated[
+    bool,
+    typer.Option(
+        "--reals",
+        help="a-mads and a-dogs: global searches go along the real axes alone, dropout, rate "
+        "and quantile, as in the thesis.",
+    ),
+]
+
+
 @app.command()
 def search_another_model(
-    out_folder: Annotated[
-        Path,
-        folder_out(
-            RECOGNISER_BY_FILE, "Where another-model.tsv and the searches' journals are written."
-        ),
-    ],
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="One or several search methods, or baselines that are not searched for: "
-            f"{', '.join(BASELINES)}; default: a-mads and random."
-        ),
-    ] = None,
+    out_folder: OutFolder,
+    method: Methods = None,
     trials: Annotated[
         int, typer.Option(min=1, help="Number of trainings per search, about two seconds each.")
     ] = 60,
@@ -272,22 +292,8 @@ def search_another_model(
     start: Annotated[
         str, typer.Option(help="The configuration tried first: good, or bad.")
     ] = "good",
-    thesis: Annotated[
-        bool,
-        typer.Option(
-            "--thesis",
-            help="mads and a-mads: optimisers form a cycle, and a change sets the usual rate of "
-            "the next one.",
-        ),
-    ] = False,
-    reals: Annotated[
-        bool,
-        typer.Option(
-            "--reals",
-            help="a-mads and a-dogs: global searches go along the real axes alone, dropout, rate "
-            "and quantile, as in the thesis.",
-        ),
-    ] = False,
+    thesis: AsInThesis = False,
+    reals: AlongRealAxes = False,
     processes: Workers = 1,
 ) -> None:
     """Search another model, an autoencoder that tells interrupted digits from complete ones, as an

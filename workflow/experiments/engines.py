@@ -112,10 +112,6 @@ def engine_times(
         }
         seconds = time_in_turn(clocks, repeats)
         for name, engine in engines.items():
-            probabilities_off, features_off = (
-                float(np.abs(output - torch_output).max())
-                for output, torch_output in zip(outputs[name], outputs["torch"], strict=True)
-            )
             rows.append(
                 {
                     "engine": name,
@@ -125,13 +121,26 @@ def engine_times(
                     "batch": batch,
                     "slices_per_second": batch / float(np.median(seconds[name])),
                     "ratio": float(np.median(seconds["torch"] / seconds[name])),
-                    "probabilities_off": probabilities_off,
-                    "features_off": features_off
-                    / max(float(np.abs(outputs["torch"][1]).max()), 1e-9),
+                    **_differences_of_outputs(outputs[name], outputs["torch"]),
                     **changes[name]._asdict(),
                 }
             )
     return rows
+
+
+def _differences_of_outputs(
+    outputs: Sequence[NDArray[np.float32]], torch_outputs: Sequence[NDArray[np.float32]]
+) -> dict[str, float]:
+    """The columns `probabilities_off` and `features_off`."""
+    probabilities_off, features_off = (
+        float(np.abs(output - torch_output).max())
+        for output, torch_output in zip(outputs, torch_outputs, strict=True)
+    )
+    largest_feature = max(float(np.abs(torch_outputs[1]).max()), 1e-9)
+    return {
+        "probabilities_off": probabilities_off,
+        "features_off": features_off / largest_feature,
+    }
 
 
 class Slices(NamedTuple):

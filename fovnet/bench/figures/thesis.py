@@ -107,16 +107,7 @@ def shares_figure(table: RecordedTable, contests: Sequence[Contest], unit: str) 
             (0.1, (foot_inches + 0.1) / figure_height, 0.88, 2.95 / figure_height)
         )
         if unit == "draws":
-            chance_shares = np.concatenate([[0.0], chance_curve(table, row_count)])
-            axis.step(
-                np.arange(row_count + 1),
-                chance_shares,
-                where="post",
-                color=INK,
-                linewidth=1.0,
-                label="random, exact",
-                linestyle=(0, (4, 2)),
-            )
+            _draw_chance(axis, table)
         for contest_index, contest in enumerate(contests):
             found_shares = contest.shares_of_runs(
                 table.best_loss, row_count * units_per_training, unit
@@ -152,6 +143,20 @@ def shares_figure(table: RecordedTable, contests: Sequence[Contest], unit: str) 
             labelcolor=SOFT,
         )
         return figure
+
+
+def _draw_chance(axis: Axes, table: RecordedTable) -> None:
+    """The exact share of runs of random search, dashed."""
+    row_count = len(table.space)
+    axis.step(
+        np.arange(row_count + 1),
+        np.concatenate([[0.0], chance_curve(table, row_count)]),
+        where="post",
+        color=INK,
+        linewidth=1.0,
+        label="random, exact",
+        linestyle=(0, (4, 2)),
+    )
 
 
 def _highest_drawn_loss(table: RecordedTable) -> float:

@@ -192,8 +192,7 @@ def predict_costs(nets: Columns) -> Cost:
     block_filters = np.ones((row_count, block_count))
     layers = np.ones(row_count)
     weights = np.full(row_count, NUMBERS_PER_NORMALISED_CHANNEL * input_channels)
-    # the channels, their normalised copies, and one of ones
-    activation_bytes = np.full(row_count, nets.side**2 * FLOAT_BYTES * (2.0 * input_channels + 1))
+    activation_bytes = np.full(row_count, _image_bytes(nets))
     for block in range(block_count):
         has_block = block < nets.blocks
         pixels = (first_side >> block) ** 2
@@ -239,6 +238,11 @@ def predict_costs(nets: Columns) -> Cost:
         channel_count=np.full(row_count, float(input_channels)),
         launch_count=layers + launches,
     )
+
+
+def _image_bytes(nets: Columns) -> float:
+    """Of an image's channels, their normalised copies, and one of ones."""
+    return nets.side**2 * FLOAT_BYTES * (2.0 * nets.channel_count + 1)
 
 
 def _shortcut_weights(

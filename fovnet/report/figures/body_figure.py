@@ -135,32 +135,45 @@ def volume_figure(
         spans_by_bar_title = {bar_title: body.spans}
         if truth is not None:
             spans_by_bar_title["true"] = truth
-        view_size = body.panel_size(PANEL_INCHES)
-        columns = PanelColumns.beside(view_size.width, len(spans_by_bar_title))
+        columns = PanelColumns.beside(body.panel_size(PANEL_INCHES).width, len(spans_by_bar_title))
         figure_width = columns.width + MARGINS_INCHES
         message_lines = _wrap_message(doubts_text, figure_width)
         note_lines = _wrap_message(notes, figure_width)
         legend_rows = _legend_row_count(body.vocabulary, figure_width)
         foot_inches = FOOT_INCHES + LEGEND_ROW_INCHES * (legend_rows - 1)
         heading_inches = TITLE_INCHES + LINE_INCHES * (len(message_lines) + len(note_lines))
-        figure = blank_figure(figure_width, view_size.height + foot_inches + heading_inches)
-        axis = _add_panel(figure, columns, view_size.height, foot_inches)
-        _draw_coronal(axis, columns, body, view_size.stretch)
-        _draw_curves(axis, columns, body, raw)
-        _draw_bars(
-            axis,
-            columns,
-            spans_by_bar_title,
-            body.vocabulary,
-            points_per_mm=72 * view_size.height / body.height_mm,
-            pale_regions=pale_regions,
-        )
-        _draw_borders(axis, columns, body.span_ends_mm)
-        axis.set_xlim(0, columns.width)
-        axis.set_ylim(body.low_mm, body.high_mm)
+        panel_height = body.panel_size(PANEL_INCHES).height
+        figure = blank_figure(figure_width, panel_height + foot_inches + heading_inches)
+        axis = _add_panel(figure, columns, panel_height, foot_inches)
+        _draw_body(axis, columns, body, raw, spans_by_bar_title, pale_regions)
         _draw_legend(figure, body.vocabulary, legend_rows)
         _write_heading(figure, title, message_lines, note_lines, message_colour)
         return figure
+
+
+def _draw_body(
+    axis: Axes,
+    columns: PanelColumns,
+    body: Body,
+    raw: NDArray[np.float64],
+    spans_by_bar_title: Mapping[str, Sequence[StoredSpan]],
+    pale_regions: Collection[str],
+) -> None:
+    """The columns of the panel, left to right, and the ends of the spans across them."""
+    view_size = body.panel_size(PANEL_INCHES)
+    _draw_coronal(axis, columns, body, view_size.stretch)
+    _draw_curves(axis, columns, body, raw)
+    _draw_bars(
+        axis,
+        columns,
+        spans_by_bar_title,
+        body.vocabulary,
+        points_per_mm=72 * view_size.height / body.height_mm,
+        pale_regions=pale_regions,
+    )
+    _draw_borders(axis, columns, body.span_ends_mm)
+    axis.set_xlim(0, columns.width)
+    axis.set_ylim(body.low_mm, body.high_mm)
 
 
 def _write_heading(

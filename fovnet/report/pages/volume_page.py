@@ -158,15 +158,12 @@ def make_volume_page(
     else:
         sentence = _whole_volume_sentence(volume_json, vocabulary)
         extent = ""
-    guess_words = ""
-    if is_guess_unsure(statements):
-        guess_words = GUESS_EXPLANATION
     return VolumePage(
         volume_id=str(volume_json["volume_id"]),
         status=STATUS_IN_WORDS[status],
         sentence=sentence,
         extent=extent,
-        guess_words=guess_words,
+        guess_words=_guess_words(statements),
         least_mm=_mm_text(volume_json.get("min_extent_mm", DEFAULT_LEAST_MM)),
         chips=chips_of_statements(statements, vocabulary),
         statements=_statements_table(statements, vocabulary),
@@ -178,10 +175,7 @@ def make_volume_page(
         legend=tuple(legend),
         drawing=drawing,
         sheet=jpeg_uri(contact_sheet(pixels[shown_slices], SLICES_PER_LINE), SHEET_QUALITY),
-        sheet_words=(
-            f"{several(len(shown_slices), 'cut')} of {len(pixels):,}, from the feet (top left) to "
-            "the head, in reading order"
-        ),
+        sheet_words=_sheet_words(len(shown_slices), len(pixels)),
         viewer=_slice_viewer(
             volume_json, shown_slices, drawing, vocabulary, is_guess, unsure_regions
         ),
@@ -189,6 +183,21 @@ def make_volume_page(
         is_only_guess=is_guess,
         unsure_regions=unsure_regions,
         heights_owner=owner_of_heights(volume_json),
+    )
+
+
+def _guess_words(statements: Sequence[Statement]) -> str:
+    """What a guess is, where one is told of; else ""."""
+    if is_guess_unsure(statements):
+        return GUESS_EXPLANATION
+    return ""
+
+
+def _sheet_words(drawn_count: int, slice_count: int) -> str:
+    """What the contact sheet shows."""
+    return (
+        f"{several(drawn_count, 'cut')} of {slice_count:,}, from the feet (top left) to the head, in "
+        "reading order"
     )
 
 

@@ -105,21 +105,11 @@ def write_tables(
             "overwritten. Give another folder, or --replace.",
         )
     aside_path = out / "aside.tsv"
-    aside_rows = [
-        {
-            "path": path_in_table(row.path, out),
-            "kind": row.kind,
-            "code": row.code,
-            "reason": row.reason,
-        }
-        for row in (*gathering.note_rows, *gathering.aside_rows)
-    ]
-    if aside_rows or gathering.volume_rows:
-        write_tsv(aside_path, ("path", "kind", "code", "reason"), aside_rows)
+    aside_count = _write_aside_table(aside_path, gathering)
     if not gathering.volume_rows:
         reason = "nothing in it has the layout that this command expects (see --help)"
-        if aside_rows:
-            reason = f"{aside_path} gives the reasons for {len(aside_rows)}"
+        if aside_count:
+            reason = f"{aside_path} gives the reasons for {aside_count}"
         raise CollectionError(
             "collect-nothing",
             f"{tree or out}: no volume was found; {reason}. Is this the top folder of the tree?",
@@ -149,6 +139,22 @@ def write_tables(
     if regions_path not in text_by_path:
         regions_path.unlink(missing_ok=True)  # of an earlier run that found labels
     return volumes_path
+
+
+def _write_aside_table(path: Path, gathering: Gathering) -> int:
+    """Writes what was set aside, unless nothing was found at all; the number of rows."""
+    rows = [
+        {
+            "path": path_in_table(row.path, path.parent),
+            "kind": row.kind,
+            "code": row.code,
+            "reason": row.reason,
+        }
+        for row in (*gathering.note_rows, *gathering.aside_rows)
+    ]
+    if rows or gathering.volume_rows:
+        write_tsv(path, ("path", "kind", "code", "reason"), rows)
+    return len(rows)
 
 
 def _region_row(row: RegionRow) -> dict[str, Any]:

@@ -346,12 +346,7 @@ def _affine_and_notes(
     # nibabel corrects a code outside 0..5 to 0
     sform_code = int(header["sform_code"])
     qform_code = int(header["qform_code"])
-    if not (sform_code or qform_code):
-        raise VolumeError(
-            "volume-geometry",
-            f"{path}: neither sform nor qform is set, so nothing says which way is up. "
-            "Convert the original series again (dcm2niix sets both).",
-        )
+    _refuse_without_forms(path, sform_code, qform_code)
     unit, mm_per_unit = UNIT_BY_CODE.get(
         int(stored_header["xyzt_units"]) & SPACE_UNIT_BITS, ("", 1.0)
     )
@@ -397,6 +392,16 @@ def _affine_and_notes(
     if (sform_code or qform_code) in TEMPLATE_BY_CODE:
         notes += (TEMPLATE_NOTE,)
     return vox_to_ras, notes
+
+
+def _refuse_without_forms(path: Path, sform_code: int, qform_code: int) -> None:
+    """Raises VolumeError "volume-geometry" where neither form is set."""
+    if not (sform_code or qform_code):
+        raise VolumeError(
+            "volume-geometry",
+            f"{path}: neither sform nor qform is set, so nothing says which way is up. "
+            "Convert the original series again (dcm2niix sets both).",
+        )
 
 
 def _is_sform_of_ones(stored_header: Any, header: Any) -> bool:

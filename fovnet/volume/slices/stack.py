@@ -173,13 +173,7 @@ def cut_slices(
     once. Padding is black, also if black is not intensity 0.  With `blacken_noise` so is noise
     around the body that is as bright as the body.  With `even_light` shading is divided out then.
     """
-    black, white = estimate_window(volume.voxels)
-    if blacken_noise and noisy_air.has_noisy_air(volume, black, white):
-        volume = noisy_air.blacken_noise(volume, black, white)
-        black, white = estimate_window(volume.voxels)
-    if even_light:
-        volume = divide_light(volume, black, white)
-        black, white = estimate_window(volume.voxels)
+    volume, (black, white) = _mend_intensities(volume, blacken_noise, even_light)
     slice_ranges = group_slices(
         volume.voxels.shape[2], float(volume.spacing_mm[2]), target_spacing_mm
     )
@@ -222,6 +216,20 @@ def cut_slices(
         label_slice_count=label_slice_count,
         images=volume.images,
     )
+
+
+def _mend_intensities(
+    volume: Volume, blacken_noise: bool, even_light: bool
+) -> tuple[Volume, tuple[float, float]]:
+    """The volume as `cut_slices` has it blackened and evenly lit, and the window of its intensities."""
+    window = estimate_window(volume.voxels)
+    if blacken_noise and noisy_air.has_noisy_air(volume, *window):
+        volume = noisy_air.blacken_noise(volume, *window)
+        window = estimate_window(volume.voxels)
+    if even_light:
+        volume = divide_light(volume, *window)
+        window = estimate_window(volume.voxels)
+    return volume, window
 
 
 def describe_slice_format(slicing: Slicing) -> dict[str, Any]:
