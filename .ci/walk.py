@@ -6,7 +6,8 @@
 training itself; `prediction` is `fovnet predict` of one simulated volume, without pictures and pages, from the
 command to the row of its table.  Counted is each function of one file of the package that a function of another
 file calls, in the order in which they first come, and once, as a reader follows it, however often it is called.
-Methods and properties are counted apart: they are read where the record is that they belong to.
+Methods and properties are counted apart: they are read where the record is that they belong to.  What a file
+does while it is imported is not counted.
 
     call     such a pair of functions
     climb    the caller is on a higher floor than what was called before; calls of the ground floor, such as
@@ -121,7 +122,7 @@ def walk(steps: list[Step], begins: Collection[str], ends: Collection[str]) -> l
     kept = [
         (caller, by.split(".<locals>")[0], called, what)
         for caller, by, called, what in steps[first : last + 1]
-        if not what.split(".")[-1].startswith("<")
+        if by != "<module>" and not what.split(".")[-1].startswith("<")
     ]
     return list(dict.fromkeys(kept))
 
