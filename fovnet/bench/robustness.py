@@ -23,7 +23,7 @@ from scipy import ndimage
 
 from fovnet.bench import shares
 from fovnet.bench.shares import PersonTally
-from fovnet.decision.chain.boundaries import Boundary
+from fovnet.decision.answer import Answer
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.statements import YES, Statement
 from fovnet.errors import CollectionError, FovnetError, VolumeError
@@ -430,16 +430,17 @@ def _tally_answer(
     is_slice_right = np.any(decision.decided_labels & true_classes, axis=1)
     add_to_all_rows(SLICES_NAMED_RIGHTLY, int(is_slice_right.sum()), len(true_classes))
     for border in borders_in_picture(scan.regions, stack, ensemble.vocabulary):
-        add_to_all_rows(BORDERS_FOUND, _is_border_found(decision.boundaries, border))
+        add_to_all_rows(BORDERS_FOUND, _is_border_found(answer, border))
 
 
-def _is_border_found(boundaries: Sequence[Boundary], border: tuple[str, str, float]) -> bool:
-    """Whether a boundary lies within LARGEST_BORDER_ERROR_MM of a true border: the region below, the
-    one above, and where."""
+def _is_border_found(answer: Answer, border: tuple[str, str, float]) -> bool:
+    """Whether the answer has a border within LARGEST_BORDER_ERROR_MM of a true one, which is told as
+    the region below, the one above, and where."""
+    assert answer.decision is not None
     below, above, border_mm = border
     return any(
         abs(boundary.mm - border_mm) <= LARGEST_BORDER_ERROR_MM
-        for boundary in boundaries
+        for boundary in answer.decision.boundaries
         if (boundary.below, boundary.above) == (below, above)
     )
 
