@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -147,10 +148,7 @@ def _show_notes(desk: Desk, refused_volumes: int) -> None:
         err.print(
             f"{volumes_in_words} that `fovnet predict` refused: not here, nothing can be seen"
         )
-    if desk.volumes_of_replaced_files:
-        relabelled_ids = desk.volumes_of_replaced_files
-        volumes_in_words = f"{several(len(relabelled_ids), 'volume')} ({first_few(relabelled_ids)})"
-        err.print(f"{volumes_in_words}: the file is another than was labelled; label it again")
+    _show_replaced(desk.volumes_of_replaced_files)
     guessed_count = sum(item.is_subject_guessed for item in desk.items)
     if guessed_count:
         guess_in_words = "the subjects are guessed from their names"
@@ -160,6 +158,12 @@ def _show_notes(desk: Desk, refused_volumes: int) -> None:
             f"{several(guessed_count, 'volume')}: {guess_in_words}; correct subject_id "
             f"in {desk.out / 'volumes.tsv'} before a person is split between training and test"
         )
+
+
+def _show_replaced(volume_ids: Sequence[str]) -> None:
+    if volume_ids:
+        volumes_in_words = f"{several(len(volume_ids), 'volume')} ({first_few(volume_ids)})"
+        err.print(f"{volumes_in_words}: the file is another than was labelled; label it again")
 
 
 def _show_progress(progress: dict[str, Any], rest_in_words: str) -> None:
@@ -178,6 +182,7 @@ def agreement(
     """Say how far the readers of a labelling agree, region by region and border by border, and on which
     volumes they differ."""
     comparison = compare_readers(folder, vocabulary(regions))
+    _show_replaced(comparison.replaced_volume_ids)
     for (first, second), measures in comparison.measures_by_readers.items():
         volumes_in_words = several(comparison.volume_count_by_readers[first, second], "volume")
         table = empty_table(

@@ -20,6 +20,7 @@ from fovnet.evaluate.measures import Measure
 from fovnet.evaluate.readers import ReadingPair, measure_agreement, write_agreement
 from fovnet.label.law import LabelGrid, class_mask
 from fovnet.label.log import LOG_FILE_NAME, Log
+from fovnet.label.present import checksum_if_replaced
 from fovnet.label.readings import (
     DONE_MARK,
     LabelState,
@@ -28,6 +29,7 @@ from fovnet.label.readings import (
     independent_readings,
     settled_label,
 )
+from fovnet.label.starts import LabelItem
 from fovnet.records import why_no_folder, write_tsv
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection.table_rows import VolumeRow
@@ -45,11 +47,13 @@ class ReaderComparison:
     volume_count_by_readers  how many volumes both have labelled
     difference_rows          rows of differences.tsv, one for each volume that two readers see
                              differently
+    replaced_volume_ids      volumes of which labels do not count: they are of an earlier file
     """
 
     measures_by_readers: Mapping[tuple[str, str], Sequence[Measure]]
     volume_count_by_readers: Mapping[tuple[str, str], int]
     difference_rows: Sequence[Mapping[str, str]]
+    replaced_volume_ids: Sequence[str] = ()
 
 
 def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
@@ -68,8 +72,12 @@ def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
     collection = read_collection(out, vocabulary)
     reading_pairs_by_readers: dict[tuple[str, str], list[ReadingPair]] = {}
     difference_rows = []
+    replaced_volume_ids = []
     for volume_row in collection.volume_rows:
         record = book.record(volume_row.volume_id)
+        record.checksum = checksum_if_replaced(LabelItem(volume_row), record)
+        if record.checksum:
+            replaced_volume_ids.append(volume_row.volume_id)
         state_by_reader = sorted(independent_readings(record.final_states()).items())
         for (first_reader, first_state), (second_reader, second_state) in combinations(
             state_by_reader, 2
@@ -106,7 +114,9 @@ def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
         reader_names: len(reading_pairs)
         for reader_names, reading_pairs in reading_pairs_by_readers.items()
     }
-    return ReaderComparison(measures_by_readers, volume_count_by_readers, difference_rows)
+    return ReaderComparison(
+        measures_by_readers, volume_count_by_readers, difference_rows, replaced_volume_ids
+    )
 
 
 def refuse_single_readings(out: Path, vocabulary: Vocabulary) -> None:

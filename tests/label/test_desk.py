@@ -405,6 +405,26 @@ def test_a_label_of_another_file_does_not_count_and_is_in_no_table(
     assert third.progress_facts()["done"] == 1 and third.volumes_of_replaced_files == []
 
 
+def test_labels_of_a_file_that_was_replaced_since_count_in_no_agreement(
+    desk, act, own_volumes
+) -> None:
+    """Not beside each other, nor beside a label of the file that is there now."""
+    folder, own_answers = own_volumes
+    desks = [desk("anna", starts=(own_answers,)), desk("bo", starts=(own_answers,), mode="blind")]
+    for reader_desk in desks:
+        for index in range(2):
+            act(reader_desk, index, "done", *WHOLE)
+    comparison = compare_readers(desks[0].out, DEFAULT)
+    assert comparison.volume_count_by_readers == {("anna", "bo"): 2}
+    assert comparison.replaced_volume_ids == []
+    another_volume(folder / f"{NAMES[0]}.nii.gz")
+    for _ in range(2):
+        comparison = compare_readers(desks[0].out, DEFAULT)
+        assert comparison.volume_count_by_readers == {("anna", "bo"): 1}
+        assert comparison.replaced_volume_ids == [NAMES[0]]
+        act(desk("bo", starts=(own_answers,), mode="blind"), 0, "done", LEGS)
+
+
 def test_a_slice_of_another_file_is_not_shown_beside_cuts_of_the_first(desk, own_volumes) -> None:
     folder, own_answers = own_volumes
     made = desk(starts=(own_answers,))
