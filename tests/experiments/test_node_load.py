@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -24,7 +28,9 @@ from node_load_checks import (
     find_repeated_answers,
     key_of,
 )
+from tests.programs import require, until
 
+ROOT = Path(__file__).parents[2]
 AFFINE = np.array([[0, 0, 4.0, -30], [-1.5, 0, 0, 20], [0, 1.25, 0, -50], [0, 0, 0, 1]])
 
 
@@ -55,6 +61,21 @@ def test_each_series_is_sent_whole_at_last_and_a_tenth_of_them_twice() -> None:
     whole_count = Counter(number for batch in batches if not batch.stops for number in batch.series)
     assert 0.05 < sum(count == 2 for count in whole_count.values()) / 4000 < 0.15
     assert 0.05 < sum(batch.stops for batch in batches) / 1000 < 0.15
+
+
+@pytest.mark.slow
+def test_a_load_that_is_told_to_end_leaves_no_node_behind(volumes, tmp_path) -> None:
+    require("storescp")
+    script = ROOT / "workflow" / "experiments" / "node_load.py"
+    words = [sys.executable, script, volumes, "--out", tmp_path / "load", "--series", "40"]
+    with subprocess.Popen(list(map(str, words)), stdout=subprocess.DEVNULL) as load:
+        acknowledged_path = tmp_path / "load" / "acknowledged.jsonl"
+        until(acknowledged_path.exists)
+        load.terminate()
+        assert load.wait(60) == 128 + signal.SIGTERM
+    node = json.loads((tmp_path / "load" / "starts.jsonl").read_text())["pid"]
+    with pytest.raises(ProcessLookupError):
+        os.kill(node, 0)
 
 
 def test_series_of_one_volume_have_uids_of_their_own(volumes, tmp_path) -> None:

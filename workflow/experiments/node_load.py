@@ -135,9 +135,16 @@ class Site:
             time.sleep(0.5)
 
     def kill_node(self) -> None:
-        assert self.node is not None
-        self.node.send_signal(signal.SIGKILL)
-        self.node.wait()
+        if self.node is not None:
+            self.node.send_signal(signal.SIGKILL)
+            self.node.wait()
+
+    def end_at_once(self, number: int, *_: object) -> None:
+        """Ends the node, the archive and this process, on a signal: threads that send would be waited
+        for until all is sent."""
+        self.kill_node()
+        self.set_archive(is_there=False)
+        os._exit(128 + number)
 
     def set_archive(self, is_there: bool) -> None:
         if is_there and self.archive is None:
@@ -275,6 +282,7 @@ def load_node(
     templates = write_templates(volumes, out / "templates")
     ends_s = time.monotonic() + 60 * minutes
     site = Site(out.resolve(), free_port(), free_port(), free_port(), ends_s)
+    signal.signal(signal.SIGTERM, site.end_at_once)
     site.start_node()
     try:
         with ThreadPoolExecutor(len(SENDERS) + 1) as executor:
