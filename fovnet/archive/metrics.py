@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -81,7 +80,7 @@ def run_metrics(archive_run: ArchiveRun) -> list[Metric]:
         for state in (UNSENT, STORED)
         if f"reports_{state}" in status
     }
-    failed_by_code = Counter(fault.code for _, fault in list(archive_run.failed))
+    failed_by_code = archive_run.count_failures()
     return [
         gauge("trouble", "1 where nothing is asked for.", bool(status["trouble"])),
         counter("images_received", "Images fetched.", status.get("instances", 0)),

@@ -49,4 +49,5 @@ def run_subject(archive_run: ArchiveRun) -> PageSubject:
         thumbnail_paths=lambda volume_id: [folder / thumbnail_name(volume_id)],
         reports_caption="Stored ones are removed from this disk.",
         newest_caption="Names are hashes. Tables are written when the run ends.",
+        failed_by_code=archive_run.count_failures,
     )

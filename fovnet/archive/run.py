@@ -135,6 +135,10 @@ class ArchiveRun:
         """Series of the worklist that are answered."""
         return len(self._row_by_key.keys() & self._entry_by_series.keys())
 
+    def count_failures(self) -> Counter[str]:
+        """How many series could not be fetched, by code."""
+        return Counter(fault.code for _, fault in list(self.failed))
+
     @property
     def found_rows(self) -> list[dict[str, Any]]:
         """The rows of found.tsv, by series number and UID, as those of `predict`; of series that

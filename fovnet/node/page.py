@@ -90,6 +90,7 @@ class PageSubject:
     words_by_figure   what its figures are called
     answer_time       when a volume was answered, in seconds since 1970; 0.0 if that is not known
     thumbnail_paths   of a volume: the first that exists is shown
+    failed_by_code    how many series did not come, by code
     """
 
     kind: str
@@ -101,6 +102,7 @@ class PageSubject:
     thumbnail_paths: Callable[[str], Sequence[Path]]
     reports_caption: str
     newest_caption: str
+    failed_by_code: Callable[[], Mapping[str, int]] = dict
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ class ServicePage:
     outcomes: ReportTable
     regions: ReportTable
     refusals: ReportTable
+    failures: ReportTable
     reports: ReportTable
     figures: ReportTable
     newest: tuple[NewestRow, ...]
@@ -164,6 +167,7 @@ def make_page(subject: PageSubject, figures: Mapping[str, Any], tally: Tally) ->
         ),
         regions=_region_table(tally),
         refusals=_count_table("refused for", tally.by_code()),
+        failures=_count_table("did not come for", subject.failed_by_code(), "series"),
         reports=_figure_table("reports", figures, words_by_figure, report_figures),
         figures=_figure_table("all figures", figures, words_by_figure, [*words_by_figure]),
         newest=tuple(_newest_row(answer, subject) for answer in newest_answers),
@@ -184,9 +188,11 @@ def _figure_table(
     return ReportTable((name, "number"), rows)
 
 
-def _count_table(name: str, count_by_word: Mapping[str, int]) -> ReportTable:
+def _count_table(
+    name: str, count_by_word: Mapping[str, int], counted: str = "volumes"
+) -> ReportTable:
     return ReportTable(
-        (name, "volumes"), [(word, f"{count:,}") for word, count in count_by_word.items()]
+        (name, counted), [(word, f"{count:,}") for word, count in count_by_word.items()]
     )
 
 

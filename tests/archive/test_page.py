@@ -41,5 +41,7 @@ def test_the_page_of_a_run_shows_its_newest_answers(
     pictures = pictures_of(html)
     assert [is_covered(picture) for picture in pictures] == [not faces] * 2
     assert re.search(r"series that did not come</th>\s*<td>1</td>", html)
+    ((_, fault),) = archive_run.failed
+    assert re.search(rf"did not come for.*{fault.code}</th>\s*<td>1</td>", html, re.DOTALL)
     assert ROOT not in html and "Drift" not in html
     assert all(uri.startswith("data:") for uri in outline_of(html).addresses)
