@@ -147,12 +147,12 @@ def measure_acquisitions(process: Process) -> Acquisitions:
     return Acquisitions(improvement, probability, bound, chosen_points)
 
 
-def search_axis(step_count: int, seed: int, method: str = "gp-ei") -> list[SearchStep]:
+def search_axis(step_count: int, seed: int) -> list[SearchStep]:
     """The first steps of a search of the function that have a model, slot by slot; the first three
     slots, which spread, are its observations at the first step."""
     search = Search(
         Space.of({"x": AXIS.tolist()}),
-        method,
+        "gp-ei",
         seed,
         workers=1,
         start=0,

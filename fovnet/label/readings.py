@@ -28,7 +28,6 @@ ASIDE_MARK = "aside"
 OPEN_MODE = "open"
 BLIND_MODE = "blind"
 THIRD_MODE = "third"
-READING_MODES = (OPEN_MODE, BLIND_MODE, THIRD_MODE)
 LOOK_ACTION = "shown"
 UNDO_ACTION = "undo"
 REDO_ACTION = "redo"
@@ -47,7 +46,7 @@ class LabelState:
     extents          its regions, each from its first to its last slice
     mark             "" while it is worked on, DONE_MARK, SKIPPED_MARK or ASIDE_MARK
     comment          of the reader, or why the volume cannot be labelled
-    mode             of the reading, one of READING_MODES
+    mode             of the reading: OPEN_MODE, BLIND_MODE or THIRD_MODE
     time_s           when, in seconds since 1970
     reading_seconds  from its being shown to its being marked
     action_count     of the reader, from its being shown to its being marked

@@ -60,14 +60,12 @@ class TreePrices:
         }
 
 
-def sample_prices(
-    tree: Tree, costs: LayeredCosts, seed: int, count: int = SAMPLE_SIZE
-) -> TreePrices:
-    """The start of a tree and `count` points of its prior, priced."""
+def sample_prices(tree: Tree, costs: LayeredCosts, seed: int) -> TreePrices:
+    """The start of a tree and SAMPLE_SIZE points of its prior, priced."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(SAMPLE_KEY,)))
     start = tree.columns(tree.start_point[None])
     priced_start = costs(start)
-    points = draw_prior(tree, rng, count)
+    points = draw_prior(tree, rng, SAMPLE_SIZE)
     priced = costs(tree.columns(points))
     fitting = [index for index, fault in enumerate(priced.faults) if fault is None]
     reasons = Counter(fault.reason for fault in priced.faults if fault is not None)
@@ -76,7 +74,7 @@ def sample_prices(
         start_seconds=float(priced_start.seconds[0]),
         start_memory=float(priced_start.memory_bytes[0]),
         start_fault=priced_start.faults[0],
-        sample_count=count,
+        sample_count=SAMPLE_SIZE,
         count_by_reason=dict(reasons.most_common()),
         cost=costs.predict(tree.columns(points[fitting])),
         seconds=priced.seconds[fitting],
