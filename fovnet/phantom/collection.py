@@ -395,7 +395,7 @@ def _make_body_volume(
 THING_SHARE = 2 / 3
 """Share of the volumes without a body that show a thing of `bodiless.kinds`."""
 
-NOISE_SHARE = 1 / 6
+NOISE_SHARE = 1 / 3
 """Share of the volumes without a body that are pure noise, whatever they would show else."""
 
 

@@ -28,6 +28,7 @@ from fovnet.phantom.acquisition.heart_stacks import (
     to_long_axis,
     to_short_axis,
 )
+from fovnet.phantom.acquisition.limb_fields import to_limb_or_neck_field
 from fovnet.phantom.acquisition.localisers import (
     LEAST_SNR,
     LOCALISER_FIELD_NAMES,
@@ -428,6 +429,7 @@ CHANGE_BY_FEATURE: Mapping[str, tuple[int, Change]] = {
     "organs closely": (11, _to_organ_field),
     "fields by the body": (7, _to_fitted_field),
     "fields as measured": (12, to_measured_field),
+    "limbs and necks": (15, to_limb_or_neck_field),
     "thin slabs": (1, _to_thin_slab),
     "stacked localisers": (8, to_localiser),
     "free contrasts": (2, _with_free_contrast),
@@ -448,6 +450,7 @@ CAREFUL_FEATURES = (
     "organs closely",
     "fields by the body",
     "fields as measured",
+    "limbs and necks",
     "coils about breasts",
     "arms beside the trunk",
 )

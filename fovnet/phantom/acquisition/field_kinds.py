@@ -144,8 +144,8 @@ _FIELD_ROWS = read_tsv(Path(__file__).with_name("fields_of_view.tsv"))
 
 
 def field_kinds_of(table: str) -> tuple[FieldKind, ...]:
-    """The kinds of one table in fields_of_view.tsv: "usual", "small", "organ", "localiser" or
-    "measured"."""
+    """The kinds of one table in fields_of_view.tsv: "usual", "small", "organ", "localiser",
+    "measured" or "limb"."""
     return tuple(_parse_field_kind(row) for row in _FIELD_ROWS if row["table"] == table)
 
 
