@@ -13,7 +13,7 @@ and CID 4031.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -144,8 +144,40 @@ class Vocabulary:
 
     @cached_property
     def parts(self) -> Mapping[str, tuple[str, ...]]:
-        """The parts, feet to head, of each region in whose place the chain has them all."""
-        return {whole: parts for whole, parts in PARTS.items() if set(parts) <= set(self.chain)}
+        """The parts, feet to head, of each region in whose place the chain has them all, by their
+        names and codes."""
+        return {
+            whole: tuple(part.name for part in parts)
+            for whole, parts in _REGIONS_BY_WHOLE.items()
+            if {(part.name, part.sct) for part in parts}
+            <= {(region.name, region.sct) for region in self._chain_regions}
+        }
+
+    @cached_property
+    def whole(self) -> Vocabulary:
+        """The same with each whole region in the place of its parts; itself, if it has no parts."""
+        if not self.parts:
+            return self
+        whole_by_part = {part: whole for whole, parts in self.parts.items() for part in parts}
+        names = dict.fromkeys(whole_by_part.get(name, name) for name in self.chain)
+        regions = [
+            DEFAULT.region(name) if name in self.parts else self.region(name) for name in names
+        ]
+        on_rungs = [replace(region, rung=rung) for rung, region in enumerate(regions)]
+        return Vocabulary((*on_rungs, *(self.region(name) for name in self.side_regions)))
+
+    @cached_property
+    def whole_starts(self) -> tuple[int, ...]:
+        """The first class of each class of `whole`, (k',): classes from there to the next one's are
+        its parts, or itself, so that `np.add.reduceat` sums probabilities (..., k) to (..., k')."""
+        first_names = [self.parts.get(name, (name,))[0] for name in self.whole.classes]
+        return tuple(self.classes.index(name) for name in first_names)
+
+    @cached_property
+    def part_columns(self) -> tuple[int, ...]:
+        """The classes that are parts of a region of `whole`, ascending."""
+        part_names = {part for parts in self.parts.values() for part in parts}
+        return tuple(index for index, name in enumerate(self.classes) if name in part_names)
 
     @property
     def term_by_codes(self) -> Mapping[frozenset[str], Term]:
@@ -378,6 +410,15 @@ head that has no parts includes the neck."""
 
 WHOLE_BY_PART = {part: whole for whole, parts in PARTS.items() for part in parts}
 """The region of DEFAULT that each part belongs to."""
+
+
+def parts_beside(name: str, class_names: Collection[str]) -> tuple[str, ...]:
+    """The parts of the region that a class is a part of, with itself; itself alone unless all of
+    them are among the classes."""
+    parts = PARTS.get(WHOLE_BY_PART.get(name, ""), ())
+    if parts and set(parts) <= set(class_names):
+        return parts
+    return (name,)
 
 
 def _put_parts_in_place() -> Vocabulary:

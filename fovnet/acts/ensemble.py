@@ -53,7 +53,7 @@ def assemble_ensemble(run: Run, progress: ProgressBar = silent_progress) -> Asse
     keep_freed_memory()
     settings = run.settings
     results = run.results
-    pack = run.pack
+    pack = run.training_pack
     ensemble_settings = settings.ensemble
     journal, trials = read_finished_search(results)
     loss_of_guessing = guessing_loss(
@@ -74,7 +74,7 @@ def assemble_ensemble(run: Run, progress: ProgressBar = silent_progress) -> Asse
     write_ensemble(
         results.ensemble,
         chosen_members,
-        run.vocabulary,
+        run.network_vocabulary,
         settings.prepare.slicing,
         settings=ensemble_settings.model_dump(),
         seed=settings.seed,

@@ -28,7 +28,7 @@ def simulate_people(run: Run, workers: int, progress: ProgressBar = silent_progr
             seed=run.settings.seed,
             workers=workers,
             without=phantom.without,
-            chain=simulated_chain(run.vocabulary),
+            chain=simulated_chain(run.network_vocabulary),
             progress=advance,
         )
 
@@ -56,7 +56,7 @@ def cut_slices(
         pack = slice_collections(
             folder_by_collection,
             results.slices,
-            vocabulary=run.vocabulary,
+            vocabulary=run.network_vocabulary,
             slicing=Slicing(**settings.prepare.slicing),
             seed=settings.seed,
             fractions=settings.prepare.split,

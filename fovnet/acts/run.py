@@ -47,9 +47,14 @@ class Run:
     settings: Settings
 
     @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """The regions.  Raises ConfigError as `fovnet.config.regions.vocabulary`."""
+    def network_vocabulary(self) -> Vocabulary:
+        """The classes of the networks.  Raises ConfigError as `fovnet.config.regions.vocabulary`."""
         return vocabulary(self.settings.regions)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The regions that are answered: each whole in the place of its parts."""
+        return self.network_vocabulary.whole
 
     @cached_property
     def results(self) -> Results:
@@ -57,14 +62,20 @@ class Run:
         return Results(Path(self.settings.results))
 
     @cached_property
-    def pack(self) -> Pack:
-        """The slices.  Raises as `load_configured_slices`."""
+    def training_pack(self) -> Pack:
+        """The slices, labelled with the classes of the networks.  Raises as
+        `load_configured_slices`."""
         return load_configured_slices(self.settings, self.config)
+
+    @cached_property
+    def pack(self) -> Pack:
+        """The slices, labelled with the regions that are answered."""
+        return self.training_pack.in_wholes(self.network_vocabulary)
 
     @property
     def plan(self) -> SearchPlan:
         """The search to be run, computed anew from the existing files."""
-        return SearchPlan(self.settings, self.pack)
+        return SearchPlan(self.settings, self.training_pack)
 
     def refuse_without_device(self) -> None:
         """Raise ConfigError "device-missing" where a GPU is configured and there is none; auto and

@@ -138,7 +138,7 @@ def _weighted_mixture(ensemble: Ensemble, folder: Path) -> Mixture:
 
 def _bundle_metadata(ensemble: Ensemble, mixture: Mixture) -> dict[str, Any]:
     """The metadata of the bundle of an ensemble, as MONAI's schema has them."""
-    classes = ensemble.vocabulary.classes
+    classes = ensemble.network_vocabulary.classes
     tensor_format = {"dtype": "float32", "value_range": [0, 1], "is_patch_data": False}
     return {
         "schema": METADATA_SCHEMA_URL,

@@ -48,6 +48,7 @@ SLICES_PER_PIECE = 1024
 class Ensemble:
     """Networks and their judge.
 
+    network_vocabulary  the classes of the networks
     slicing_settings  with which its slices are cut
     identity          changes when a file of it does
     engine            what computes the members' outputs, not part of the identity
@@ -55,7 +56,7 @@ class Ensemble:
                       made it
     """
 
-    vocabulary: Vocabulary
+    network_vocabulary: Vocabulary
     slicing_settings: Mapping[str, Any]
     rule: Rule
     engine: Engine
@@ -68,6 +69,11 @@ class Ensemble:
     def engine_facts(self) -> dict[str, str]:
         """Name and version of the engine."""
         return {"name": self.engine.name, "version": self.engine.version}
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The regions that it answers: each whole in the place of its parts."""
+        return self.network_vocabulary.whole
 
     @property
     def judge(self) -> Judge:
@@ -110,8 +116,9 @@ class Ensemble:
             if self.novelty is not None:
                 distance_pieces.append(self.novelty.measure_distances(features))
                 _refuse_overflow("distances from the training slices", distance_pieces[-1])
-        return MemberOutputs(
+        return MemberOutputs.of_classes(
             np.concatenate(member_probabilities, axis=1),
+            self.network_vocabulary,
             np.concatenate(distance_pieces) if distance_pieces else None,
         )
 
@@ -254,12 +261,11 @@ def _name_of(folder: Path, facts: Mapping[str, Any]) -> str:
 def _load_parts(model_folder: ModelFolder, engine: Engine, rule: Rule | None) -> Ensemble:
     """The ensemble of the parts of a folder, each checked by itself.  A `rule` is used in place of
     the folder's."""
-    vocabulary = model_folder.vocabulary
     has_tuning = rule is None and (model_folder.path / RULE_FILE_NAME).exists()
     tuning = model_folder.tuning if has_tuning else {}
     rule = rule or model_folder.rule
     rule.refuse_unsound(
-        model_folder.path / RULE_FILE_NAME, engine.member_count, len(vocabulary.chain)
+        model_folder.path / RULE_FILE_NAME, engine.member_count, len(model_folder.vocabulary.chain)
     )
     refuse_not_finite(model_folder.path / FACTS_FILE_NAME, model_folder.facts)
     refuse_not_finite(model_folder.path / RULE_FILE_NAME, tuning)
@@ -275,7 +281,7 @@ def _load_parts(model_folder: ModelFolder, engine: Engine, rule: Rule | None) ->
     )
     refuse_altered(model_folder.path, checksum_by_part | dict(model_folder.networks))
     return Ensemble(
-        vocabulary=vocabulary,
+        network_vocabulary=model_folder.network_vocabulary,
         slicing_settings=model_folder.facts["prepare"],
         rule=rule,
         engine=engine,

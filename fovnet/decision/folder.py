@@ -104,10 +104,16 @@ class ModelFolder:
         _ = self.facts
 
     @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """The regions its networks were trained with.  Raises ModelError "model-damaged"."""
+    def network_vocabulary(self) -> Vocabulary:
+        """The classes of its networks.  Raises ModelError "model-damaged"."""
         with self._refuse_malformed():
             return _vocabulary_in(self.facts)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The regions that it answers: each whole in the place of its parts.  Raises ModelError
+        "model-damaged"."""
+        return self.network_vocabulary.whole
 
     @cached_property
     def slicing(self) -> Slicing:
@@ -145,7 +151,9 @@ class ModelFolder:
                     "weights-damaged",
                     f"{path}: missing, or not the file recorded in {FACTS_FILE_NAME}; {COPY_AGAIN}",
                 )
-            refuse_other_inputs(path, load_facts(path), self.vocabulary.classes, format_of_slices)
+            refuse_other_inputs(
+                path, load_facts(path), self.network_vocabulary.classes, format_of_slices
+            )
             weight_files.append(path)
         return weight_files
 

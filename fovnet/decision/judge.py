@@ -36,6 +36,7 @@ class MemberOutputs:
     brightened_probabilities  (p, s, k) those of dark slices that seem to show nothing, brightened;
                               NaN for the other slices; None if there are none
     picture                   what was measured on the pixels before; None: measured when wanted
+    part_probabilities        (p, s, q) of the parts of regions; None where regions have none
     """
 
     member_probabilities: NDArray[np.float32]
@@ -43,11 +44,32 @@ class MemberOutputs:
     turned_probabilities: NDArray[np.float32] | None = None
     brightened_probabilities: NDArray[np.float32] | None = None
     picture: Picture | None = None
+    part_probabilities: NDArray[np.float32] | None = None
+
+    @classmethod
+    def of_classes(
+        cls,
+        class_probabilities: NDArray[np.float32],
+        vocabulary: Vocabulary,
+        novelty_distances: Floats | None = None,
+    ) -> MemberOutputs:
+        """From the probabilities (p, s, k) of the classes of a network vocabulary: each region has the
+        sum of its parts."""
+        if not vocabulary.parts:
+            return cls(class_probabilities, novelty_distances)
+        return cls(
+            np.add.reduceat(class_probabilities, vocabulary.whole_starts, axis=2),
+            novelty_distances,
+            part_probabilities=class_probabilities[:, :, list(vocabulary.part_columns)],
+        )
 
     def of_rows(self, rows: NDArray[np.int64] | slice) -> MemberOutputs:
         """The outputs on some of the slices, without those turned over and brightened."""
         distances = None if self.novelty_distances is None else self.novelty_distances[rows]
-        return MemberOutputs(self.member_probabilities[:, rows], distances)
+        parts = None if self.part_probabilities is None else self.part_probabilities[:, rows]
+        return MemberOutputs(
+            self.member_probabilities[:, rows], distances, part_probabilities=parts
+        )
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ all of them, in the arrays of `probabilities.npz`.
     raw         (m, k) ensemble probabilities of those rows, uncalibrated
     members     (p, m, k) each member's probabilities
     distances   (m,) from the novelty reference
+    parts       (p, m, q) each member's probabilities of the parts of regions
     weights     (p,) of the members in raw
     turned      (p, m, k) each member's for the row in its volume turned over
     brightened  (p, m, k) each member's for the row brightened
@@ -70,7 +71,11 @@ class ScoredSlices:
         """From the arrays of probabilities.npz."""
         return cls(
             rows=arrays["rows"],
-            outputs=MemberOutputs(arrays["members"], arrays.get("distances")),
+            outputs=MemberOutputs(
+                arrays["members"],
+                arrays.get("distances"),
+                part_probabilities=arrays.get("parts"),
+            ),
             weights=tuple(map(float, arrays["weights"])),
             turned_probabilities=arrays.get("turned"),
             brightened_probabilities=arrays.get("brightened"),
@@ -85,6 +90,7 @@ class ScoredSlices:
             "weights": weights,
             "raw": mean_by_weights(self.outputs.member_probabilities, weights),
             "distances": self.outputs.novelty_distances,
+            "parts": self.outputs.part_probabilities,
             "turned": self.turned_probabilities,
             "brightened": self.brightened_probabilities,
         }

@@ -51,7 +51,9 @@ def score_networks(
     elif start_trial is not None:
         weights_file = networks_folder / f"slot-{start_trial.proposal.slot:04d}.safetensors"
         if weights_file.exists():
-            start_probabilities = _compute_probabilities(pack, rows, weights_file, device, progress)
+            class_probabilities = _compute_probabilities(pack, rows, weights_file, device, progress)
+            starts = ModelFolder(ensemble_folder).network_vocabulary.whole_starts
+            start_probabilities = np.add.reduceat(class_probabilities, starts, axis=1)
     if start_probabilities is not None:
         start_probabilities = np.asarray(start_probabilities, dtype=np.float64)
     subject_by_record = [record.subject for record in pack.records]

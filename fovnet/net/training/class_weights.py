@@ -7,23 +7,32 @@ k  classes
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from fovnet.regions import WHOLE_BY_PART, parts_beside
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-def inverse_class_weights(targets: Tensor, row_frequencies: Tensor | None = None) -> Tensor:
+def inverse_class_weights(
+    targets: Tensor, row_frequencies: Tensor | None = None, class_names: Sequence[str] = ()
+) -> Tensor:
     """(k,) inverse class frequency, scaled so that the mean weight of these rows is one; 0 for a
     class without rows.
 
     targets          (n, k) share of each class in each row
     row_frequencies  (n,) with which each row is drawn; None: uniform
+    class_names      (k,); the parts of a region together count as much as a region without parts
     """
     import torch
 
     class_shares = _mean_of_rows(targets, row_frequencies)
     inverse_shares = torch.where(class_shares > 0, 1 / class_shares.clamp_min(1e-12), 0.0)
+    if not WHOLE_BY_PART.keys().isdisjoint(class_names):
+        part_counts = [len(parts_beside(name, class_names)) for name in class_names]
+        inverse_shares = inverse_shares / inverse_shares.new_tensor(part_counts)
     return inverse_shares / (class_shares * inverse_shares).sum().clamp_min(1e-12)
 
 

@@ -298,7 +298,11 @@ class _EpochLoop:
         once."""
         data = self.data
         row_frequencies = training_row_frequencies(data, self.recipe)
-        class_weights = inverse_class_weights(data.targets[data.training_rows], row_frequencies)
+        class_weights = inverse_class_weights(
+            data.targets[data.training_rows],
+            row_frequencies,
+            self.network_facts.get("classes", ()),
+        )
         guessing_losses = GuessingLosses(
             guessing_loss(data.targets[data.training_rows], class_weights, row_frequencies),
             guessing_loss(data.targets[data.validation_rows], class_weights),
@@ -395,7 +399,8 @@ def begin_training(
 
     keeps_average  whether a running mean of the weights is kept beside them
     beginning      the network whose weights it begins with; None: they are drawn from the seed
-    class_names    in order; the last layer of `beginning` is used only if its classes are the same
+    class_names    in order; the last layer of `beginning` is used only if its classes are the same,
+                   or these are parts of them
     optimiser      as in `make_optimiser`
     """
     generator = torch.Generator().manual_seed(seed)

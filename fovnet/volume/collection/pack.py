@@ -135,6 +135,7 @@ class Pack:
     truth            (n, k) bool in the order of `classes`
     slice_format     result of `stack.describe_slice_format` when the slices were cut; called
                      "looks" on disk
+    part_truth       (n, q) bool of the parts of regions; None unless it is `in_wholes`
     """
 
     folder: Path
@@ -146,6 +147,19 @@ class Pack:
     truth: NDArray[np.bool_]
     records: tuple[VolumeRecord, ...]
     slice_format: Mapping[str, Any]
+    part_truth: NDArray[np.bool_] | None = None
+
+    def in_wholes(self, vocabulary: Vocabulary) -> Pack:
+        """The pack labelled with the regions of `vocabulary.whole`, and beside them with their parts;
+        itself if the vocabulary of its classes has no parts."""
+        if not vocabulary.parts:
+            return self
+        return replace(
+            self,
+            classes=vocabulary.whole.classes,
+            truth=np.logical_or.reduceat(self.truth, vocabulary.whole_starts, axis=1),
+            part_truth=self.truth[:, list(vocabulary.part_columns)],
+        )
 
     @property
     def network_inputs(self) -> dict[str, Any]:
