@@ -13,7 +13,7 @@ and CID 4031.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -146,12 +146,15 @@ class Vocabulary:
     def parts(self) -> Mapping[str, tuple[str, ...]]:
         """The parts, feet to head, of each region in whose place the chain has them all, by their
         names and codes."""
-        return {
-            whole: tuple(part.name for part in parts)
-            for whole, parts in _REGIONS_BY_WHOLE.items()
-            if {(part.name, part.sct) for part in parts}
-            <= {(region.name, region.sct) for region in self._chain_regions}
+        whole_by_codes = {
+            tuple(part.sct for part in parts): whole for whole, parts in _REGIONS_BY_WHOLE.items()
         }
+        parts_by_whole = {}
+        for start, stop in find_part_groups(self.chain):
+            codes = tuple(region.sct for region in self._chain_regions[start:stop])
+            if codes in whole_by_codes:
+                parts_by_whole[whole_by_codes[codes]] = self.chain[start:stop]
+        return parts_by_whole
 
     @cached_property
     def whole(self) -> Vocabulary:
@@ -172,6 +175,26 @@ class Vocabulary:
         its parts, or itself, so that `np.add.reduceat` sums probabilities (..., k) to (..., k')."""
         first_names = [self.parts.get(name, (name,))[0] for name in self.whole.classes]
         return tuple(self.classes.index(name) for name in first_names)
+
+    @cached_property
+    def label_names(self) -> tuple[str, ...]:
+        """What labels may name, in the order in which one excludes another: the classes, and each
+        whole after its parts."""
+        names = []
+        last_part_to_whole = {parts[-1]: whole for whole, parts in self.parts.items()}
+        for name in self.classes:
+            names.append(name)
+            if name in last_part_to_whole:
+                names.append(last_part_to_whole[name])
+        return tuple(names)
+
+    @cached_property
+    def labels_by_class(self) -> tuple[tuple[str, ...], ...]:
+        """Of each class, the labels that show it: its name, and of a part that of its whole."""
+        return tuple(
+            (name, *(whole for whole, parts in self.parts.items() if name in parts))
+            for name in self.classes
+        )
 
     @cached_property
     def part_columns(self) -> tuple[int, ...]:
@@ -412,13 +435,25 @@ WHOLE_BY_PART = {part: whole for whole, parts in PARTS.items() for part in parts
 """The region of DEFAULT that each part belongs to."""
 
 
-def parts_beside(name: str, class_names: Collection[str]) -> tuple[str, ...]:
+def parts_beside(name: str, class_names: Sequence[str]) -> tuple[str, ...]:
     """The parts of the region that a class is a part of, with itself; itself alone unless all of
-    them are among the classes."""
-    parts = PARTS.get(WHOLE_BY_PART.get(name, ""), ())
-    if parts and set(parts) <= set(class_names):
-        return parts
+    them are among the classes, side by side."""
+    for start, stop in find_part_groups(class_names):
+        if name in class_names[start:stop]:
+            return tuple(class_names[start:stop])
     return (name,)
+
+
+def find_part_groups(class_names: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """The parts of each region that the classes have in parts, side by side: the index of the first,
+    and that after the last."""
+    groups = []
+    for parts in PARTS.values():
+        if parts[0] in class_names:
+            start = list(class_names).index(parts[0])
+            if tuple(class_names[start : start + len(parts)]) == parts:
+                groups.append((start, start + len(parts)))
+    return tuple(groups)
 
 
 def _put_parts_in_place() -> Vocabulary:

@@ -37,7 +37,6 @@ from fovnet.phantom.bodiless.noise import PURE_NOISE, make_noise_volume
 from fovnet.phantom.bodiless.scans import PLANES, make_thing_volume
 from fovnet.phantom.features import parse_features_left_out
 from fovnet.phantom.finish.headers import (
-    PART_LATTICE_POINTS,
     apply_claimed_header,
     find_only_region,
     to_claimed_axes,
@@ -494,7 +493,7 @@ def acquire_volume(
     scanned_volume = scan(placed_labels, plan.sequence, plan.acquisition, rng)
     volume = apply_processing(scanned_volume, is_visible, labels_per_voxel, processing)
     if plan.header_turn:
-        rows = _rows_of_turned_volume(labels, grid, marks, plan, is_visible, chain)
+        rows = _rows_of_turned_volume(labels, grid, marks, plan, is_visible)
         return apply_claimed_header(volume, plan.header_turn), rows
     if plan.is_tilted and plan.header_is_true:
         rows = list_rows_in_mm(labels, grid, marks, side_region, isocentre_z, chain)
@@ -527,10 +526,9 @@ def _rows_of_turned_volume(
     marks: Landmarks,
     plan: Plan,
     is_visible: NDArray[np.bool_] | None,
-    chain: tuple[str, ...],
 ) -> list[Row]:
-    """Rows (region, first_slice, last_slice) of a volume whose header turns it: its only region, or
-    the part of it that fills most of it, in the slices of the header that show body.
+    """Rows (region, first_slice, last_slice) of a volume whose header turns it: its only region, whole
+    because each slice may show all of its parts, in the slices of the header that show body.
 
     Slices are counted in the final image, after folding, cropping and borders.
     """
@@ -546,13 +544,9 @@ def _rows_of_turned_volume(
     height_inside_mm = 0.0
     region_index = find_only_region(plan.grid, marks.borders_mm, 0.0)
     if region_index is not None:
-        borders_mm = marks.borders_mm[region_index : region_index + 2]
-        parts = _parts_of(DEFAULT.chain[region_index], chain)
-        part_borders_mm = (*marks.find_lower_ends_mm(parts), borders_mm[1])
-        part_index = find_only_region(plan.grid, part_borders_mm, 0.0, PART_LATTICE_POINTS) or 0
-        height_inside_mm = sum(part_borders_mm[part_index : part_index + 2]) / 2
+        height_inside_mm = sum(marks.borders_mm[region_index : region_index + 2]) / 2
     heights_mm = np.full(len(areas_mm2), height_inside_mm)
-    return list_region_rows(heights_mm, areas_mm2, marks, plan.field_kind.side_region, chain)
+    return list_region_rows(heights_mm, areas_mm2, marks, plan.field_kind.side_region)
 
 
 def _body_shares_of_image(

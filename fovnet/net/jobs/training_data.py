@@ -17,6 +17,7 @@ from fovnet.net.training.class_weights import (
     volume_frequencies,
 )
 from fovnet.records import write_npz
+from fovnet.regions import find_part_groups
 from fovnet.volume.slices.placing import Placing
 
 if TYPE_CHECKING:
@@ -132,9 +133,12 @@ def _content_hash(pack: Pack, rows: NDArray[np.int64]) -> str:
 
 
 def labelled_slices_of(pack: Pack) -> LabelledSlices:
-    """The training data of a pack: the target of a slice of two regions is half of each.  Raises
-    SearchError "search-no-slices"."""
-    targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
+    """The training data of a pack: the target of a slice of two regions is half of each, and all
+    parts of one region share its target.  Raises SearchError "search-no-slices"."""
+    targets = pack.truth.astype(np.float64)
+    for start, stop in find_part_groups(pack.classes):
+        targets[:, start:stop] /= targets[:, start:stop].sum(axis=1, keepdims=True).clip(1)
+    targets /= targets.sum(axis=1, keepdims=True).clip(1)
     data = LabelledSlices(
         targets.astype("float32"),
         pack.rows_in_split("train"),

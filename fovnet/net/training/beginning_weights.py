@@ -53,7 +53,8 @@ def widen_last_layer(
 ) -> dict[str, Tensor] | None:
     """The last layer of a network with `classes`, for `class_names`: each class as it was, or as its
     whole was with a bias less the logarithm of the number of parts, so that the parts' probabilities
-    are equal and sum to that of the whole.  None unless every class has such a source."""
+    are equal and sum to that of the whole.  None unless every class has such a source, and some are
+    parts."""
     if list(classes) == list(class_names):
         return {name: tensors[name] for name in LAST_LAYER_TENSORS}
     source_rows = []
@@ -65,7 +66,7 @@ def widen_last_layer(
             return None
         source_rows.append(list(classes).index(source_name))
         log_part_counts.append(math.log(len(parts)))
-    if len(set(source_rows)) != len(classes):
+    if len(set(source_rows)) != len(classes) or not any(log_part_counts):
         return None
     weight, bias = (tensors[name][source_rows].float() for name in LAST_LAYER_TENSORS)
     return dict(

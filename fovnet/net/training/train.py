@@ -47,6 +47,7 @@ from fovnet.net.training.optimisers import make_optimiser
 from fovnet.net.training.progress import Progress
 from fovnet.net.training.train_step import TrainStep, autocast_in, weighted_cross_entropy
 from fovnet.net.training.warm_start import Beginning
+from fovnet.regions import find_part_groups
 from fovnet.search.trial import Status
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.sections import make_sections
@@ -69,6 +70,7 @@ class TrainingData:
     validation_rows  (v,) int64 row numbers
     placing          of the slices in their volumes, for inputs that need it
     volume_of_slice  (n,) int64 number of each slice's volume, if known
+    part_groups      as `fovnet.regions.find_part_groups`
     """
 
     slices: Tensor
@@ -77,6 +79,7 @@ class TrainingData:
     validation_rows: Tensor
     placing: PlacingOnDevice | None = None
     volume_of_slice: Tensor | None = None
+    part_groups: tuple[tuple[int, int], ...] = ()
 
     @property
     def device(self) -> torch.device:
@@ -172,6 +175,7 @@ def train_network(
     requested, until `forget_checkpoint(weights_path)`.  Exceptions in training become a status.
     Only a full disk raises, SearchError ("disk-full"), as no configuration causes it.
     """
+    data = replace(data, part_groups=find_part_groups(network_facts.get("classes", ())))
     if data.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
     start_seconds = time.monotonic()
@@ -373,7 +377,9 @@ def measure_validation_loss(
         batch_size = inference_batch_size(numbers_per_slice, data.device.type)
         for rows in torch.split(data.validation_rows, batch_size):
             scores = model(make_images(data.slices, rows, model.inputs, data.placing)).float()
-            loss = weighted_cross_entropy(scores, data.targets.index_select(0, rows), class_weights)
+            loss = weighted_cross_entropy(
+                scores, data.targets.index_select(0, rows), class_weights, data.part_groups
+            )
             loss_sum += loss.double() * len(rows)
     return float(loss_sum / len(data.validation_rows))
 

@@ -40,7 +40,7 @@ EAGER_STEPS = 3
 
 class ResidentSlices(Protocol):
     """Slices (n, h, w) uint8 and targets (n, k) float32 on one device; the slices' placing if
-    known."""
+    known; the classes that are parts of a region, region by region."""
 
     @property
     def slices(self) -> Tensor: ...
@@ -50,6 +50,9 @@ class ResidentSlices(Protocol):
 
     @property
     def placing(self) -> PlacingOnDevice | None: ...
+
+    @property
+    def part_groups(self) -> Sequence[tuple[int, int]]: ...
 
 
 class TrainStep:
@@ -79,6 +82,7 @@ class TrainStep:
         self.slices = data.slices
         self.targets = data.targets
         self.placing = data.placing
+        self.part_groups = data.part_groups
         self.class_weights = class_weights
         self._loss_sum = torch.zeros((), dtype=torch.float64, device=class_weights.device)
         self._slice_count = 0
@@ -126,7 +130,10 @@ class TrainStep:
         with autocast_in(self.precision, inputs.device):
             scores = self.model(inputs, slice_draws=dropout_draws)
         loss = weighted_cross_entropy(
-            scores.float(), self.targets.index_select(0, rows), self.class_weights
+            scores.float(),
+            self.targets.index_select(0, rows),
+            self.class_weights,
+            self.part_groups,
         )
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimiser.step()
@@ -266,10 +273,27 @@ def autocast_in(precision: str, device: torch.device) -> torch.autocast:
     return torch.autocast(device.type, torch.bfloat16, enabled=is_reduced, cache_enabled=False)
 
 
-def weighted_cross_entropy(scores: Tensor, targets: Tensor, class_weights: Tensor) -> Tensor:
+def weighted_cross_entropy(
+    scores: Tensor,
+    targets: Tensor,
+    class_weights: Tensor,
+    part_groups: Sequence[tuple[int, int]] = (),
+) -> Tensor:
     """() the mean over slices of the weighted cross-entropy -Σ_c w_c t_c log p_c, in nats, of
     scores (m, k) against soft targets (m, k), with class weights w (k,).
 
-    The target of a slice that shows spine and chest is half of each.
+    part_groups  as `fovnet.regions.find_part_groups`
+    The target of a slice that shows spine and chest is half of each.  One that has all parts of a
+    region is of a slice of which no more is labelled than the region: in place of each part's
+    probability stands their sum, so that the slice teaches nothing of which part it is.
     """
-    return -(class_weights * targets * F.log_softmax(scores, dim=1)).sum(dim=1).mean()
+    log_probabilities = F.log_softmax(scores, dim=1)
+    for start, stop in part_groups:
+        of_parts = log_probabilities[:, start:stop]
+        names_no_part = (targets[:, start:stop] > 0).all(dim=1, keepdim=True)
+        of_whole = of_parts.logsumexp(dim=1, keepdim=True).expand_as(of_parts)
+        of_slice = torch.where(names_no_part, of_whole, of_parts)
+        log_probabilities = torch.cat(
+            [log_probabilities[:, :start], of_slice, log_probabilities[:, stop:]], dim=1
+        )
+    return -(class_weights * targets * log_probabilities).sum(dim=1).mean()

@@ -20,7 +20,6 @@ TRUE_HEADER_SHARE = 0.9  # of tilted volumes; the others claim to lie along the 
 # of turned volumes: up, or anterior, is at the top of the image; the others have any orientation
 UPRIGHT_SHARE = 0.5
 LATTICE_POINTS = 9  # points at which heights are evaluated along each axis of a grid
-PART_LATTICE_POINTS = 101  # the same, to tell which of two parts of like height fills more of it
 
 HeaderTurn = tuple[tuple[int, int], ...]
 """For each axis of a grid the axis (0 right, 1 front, 2 up) that the header claims it is, and its
@@ -31,14 +30,13 @@ def find_only_region(
     grid: Grid,
     borders_mm: Sequence[float],
     least_share: float,
-    lattice_points: int = LATTICE_POINTS,
 ) -> int | None:
     """The index, of the regions between these borders, of the one that contains the grid (mm of the
     person), or at least `least_share` of it; None if there is none.
 
     What is above or below all borders is ignored: a head with air above it is a head alone.
     """
-    sample_indices = [np.linspace(-0.5, size - 0.5, lattice_points) for size in grid.shape]
+    sample_indices = [np.linspace(-0.5, size - 0.5, LATTICE_POINTS) for size in grid.shape]
     i, j, k = np.meshgrid(*sample_indices, indexing="ij")
     height_row = grid.vox_to_ras[2]
     z = height_row[0] * i + height_row[1] * j + height_row[2] * k + height_row[3]

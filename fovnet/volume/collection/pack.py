@@ -135,7 +135,8 @@ class Pack:
     truth            (n, k) bool in the order of `classes`
     slice_format     result of `stack.describe_slice_format` when the slices were cut; called
                      "looks" on disk
-    part_truth       (n, q) bool of the parts of regions; None unless it is `in_wholes`
+    part_truth       (n, q) bool of the parts of regions, all of them where only the region is
+                     labelled; None unless it is `in_wholes`
     """
 
     folder: Path

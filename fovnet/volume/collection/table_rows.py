@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fovnet.regions import NINE, NONE, WHOLE_BY_PART, Vocabulary, as_word
+from fovnet.regions import DEFAULT, NINE, NONE, WHOLE_BY_PART, Vocabulary, as_word
 from fovnet.volume.collection.split import SPLITS
 from fovnet.volume.collection.table_lines import (
     RANGE_COLUMNS,
@@ -21,7 +21,7 @@ from fovnet.volume.collection.table_lines import (
     find_missing_range_columns,
 )
 from fovnet.volume.sources.discovery import MAX_ID_BYTES
-from fovnet.words import did_you_mean, join_names, near_spelling
+from fovnet.words import did_you_mean, near_spelling
 
 VOLUME_FILE_NAME = re.compile(r"[^\s./\\\x7f-\x9f][^/\\\x00-\x1f\x7f-\x9f\u2028\u2029]*")
 # most names an unknown one is compared with, 20 ms; with more, a table with many faults would take
@@ -86,26 +86,27 @@ def find_part(text: str, vocabulary: Vocabulary) -> str:
 
 
 def find_region_of_table(text: str, vocabulary: Vocabulary) -> str | None:
-    """The class that a cell of a table names: as `find_region`, or else the region of which it
-    names a part by any of its words, such as FOOT for legs; None if it names none."""
-    region = find_region(text, vocabulary)
-    if region is not None:
-        return region
-    whole = WHOLE_BY_PART.get(find_region(text, NINE) or "")
-    if whole in vocabulary.classes:
-        return whole
-    return None
+    """The region that a cell of a table names; None if it names none.
 
-
-def _parts_of_whole_word(text: str, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """The parts of which a text may mean one or all: DICOM's terms for a lower leg and for a skull,
-    LEG and HEAD, are what many call the whole; () for any other text."""
+    As `find_region`, or else the region of which it names a part by any of its words, such as FOOT
+    for legs.  Where the vocabulary has parts, a word of the whole is the whole, of which the labels
+    then do not tell the parts: LEGS, and also LEG and HEAD, by which DICOM means a lower leg and a
+    skull, and many the whole.
+    """
     word = as_word(text)
     region = find_region(text, vocabulary)
-    for parts in vocabulary.parts.values():
-        if region in parts and word == vocabulary.region(region).body_part != as_word(region):
-            return parts
-    return ()
+    for whole, parts in vocabulary.parts.items():
+        is_ambiguous = region in parts and word == vocabulary.region(region).body_part
+        if word in DEFAULT.region(whole).words and (
+            region is None or (is_ambiguous and word != as_word(region))
+        ):
+            return whole
+    if region is not None:
+        return region
+    whole_of_part = WHOLE_BY_PART.get(find_region(text, NINE) or "")
+    if whole_of_part in vocabulary.classes:
+        return whole_of_part
+    return None
 
 
 def is_valid_file_name(volume_id: str) -> bool:
@@ -184,10 +185,6 @@ def _region_of_line(
         return None
     if not region_text:
         faults.append(line.make_fault("region", "must be given"))
-        return None
-    if parts := _parts_of_whole_word(region_text, vocabulary):
-        sentence = f"is {join_names(parts)} here; name the part that it is"
-        faults.append(line.make_fault("region", sentence))
         return None
     region = find_region_of_table(region_text, vocabulary)
     if region is None:

@@ -25,7 +25,8 @@ def find_classes_of_cuts(
 
     A cut of several slices gets the labels of its middle slice (of an even number, the lower of the
     two in the middle); from rows in millimetres, those of its z.  If two regions of the chain meet
-    at exactly this z, the lower one applies. Raises CollectionError "collection-slices" for a slice
+    at exactly this z, the lower one applies.  A row of a region whose parts the vocabulary has shows
+    all of them, unless another row names the part.  Raises CollectionError "collection-slices" for a slice
     number the volume does not have, "collection-extent" for millimetres more than 20 mm outside it.
     """
     slice_count = stack.label_slice_count or int(stack.slice_ranges[-1, 1]) + 1
@@ -41,8 +42,8 @@ def find_classes_at_heights(
 ) -> NDArray[np.bool_]:
     """`find_classes_of_cuts` for cuts at heights z_mm (s,) with middle slices `middle_slices` (s,), of a volume of
     `slice_count` slices."""
-    classes = vocabulary.classes
-    is_shown = np.zeros((len(z_mm), len(classes)), dtype=bool)
+    names = vocabulary.label_names
+    is_shown = np.zeros((len(z_mm), len(names)), dtype=bool)
     for row in rows:
         refuse_row_beyond_volume(row, slice_count)
         if row.in_mm and (
@@ -59,13 +60,16 @@ def find_classes_at_heights(
         if row.in_mm:
             cut_positions = z_mm
         if row.region != NONE:
-            is_shown[:, classes.index(row.region)] |= (cut_positions >= row.range_start) & (
+            is_shown[:, names.index(row.region)] |= (cut_positions >= row.range_start) & (
                 cut_positions <= row.range_end
             )
-    is_shown_in_chain = is_shown[:, : len(vocabulary.chain)]
+    is_shown_in_chain = is_shown[:, : len(names) - len(vocabulary.side_regions) - 1]
     is_shown_in_chain &= np.cumsum(is_shown_in_chain, axis=1) == 1
-    is_shown[:, classes.index(NONE)] = ~is_shown.any(axis=1)
-    return is_shown
+    is_shown[:, names.index(NONE)] = ~is_shown.any(axis=1)
+    labels_by_class = [
+        [names.index(name) for name in label_names] for label_names in vocabulary.labels_by_class
+    ]
+    return np.stack([is_shown[:, labels].any(axis=1) for labels in labels_by_class], axis=1)
 
 
 def refuse_row_beyond_volume(row: RegionRow, slice_count: int) -> None:

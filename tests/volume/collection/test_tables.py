@@ -116,25 +116,30 @@ def test_rows_of_nine_regions_read_as_five_are_their_sums(tmp_path_factory, draw
         assert np.array_equal(of_five[:, column], of_nine[:, parts].any(axis=1))
 
 
-def test_what_may_be_a_part_or_the_whole_is_refused_where_there_are_parts(tmp_path):
+def test_a_word_of_the_whole_labels_all_its_parts_where_no_row_names_one(tmp_path):
+    """LEG and HEAD too, by which DICOM means a lower leg and a skull, and many the whole."""
     regions = """
         volume_id|region|first_slice|last_slice
-        one|Leg|0|9
-        one|legs|10|20
+        one|Leg|0|4
+        one|legs|5|9
+        one|knee|8|12
+        one|pelvis|10|14
         two|head|0|9
         three|skull|0|9
     """
-    folder = tables(tmp_path, VOLUMES, regions)
-    with pytest.raises(CollectionError) as refusal:
-        read_collection(folder, NINE)
-    leg, legs, head = refusal.value.sentence.splitlines()[1:]
-    assert "'Leg': is foot, lower leg, knee and thigh here; name the part" in leg
-    assert "'legs': write one of foot, lower leg, knee" in legs
-    assert "'head': is neck and skull here; name the part" in head
-    parts = {
-        row.part for rows in read_collection(folder).region_rows_by_volume.values() for row in rows
-    }
-    assert parts == {"", "skull"}
+    rows = read_collection(tables(tmp_path, VOLUMES, regions), NINE).region_rows_by_volume
+    assert [row.region for row in rows["one"]] == ["legs", "legs", "knee", "pelvis"]
+    assert [row.region for volume in ("two", "three") for row in rows[volume]] == ["head", "skull"]
+    slices = np.arange(15)
+    shown = find_classes_at_heights(1.0 * slices, slices, 15, rows["one"], NINE)
+    names = [{NINE.classes[index] for index in np.flatnonzero(row)} for row in shown]
+    legs = {"foot", "lower leg", "knee", "thigh"}
+    assert names == [legs] * 8 + [{"knee"}] * 5 + [{"pelvis"}] * 2
+    of_wholes = np.logical_or.reduceat(shown, NINE.whole_starts, axis=1)
+    plain = read_collection(tmp_path, DEFAULT).region_rows_by_volume["one"]
+    assert np.array_equal(
+        of_wholes[:, 0], find_classes_at_heights(1.0 * slices, slices, 15, plain)[:, 0]
+    )
 
 
 def test_all_faults_are_listed_at_once_with_line_column_value_and_remedy(tmp_path):
