@@ -177,6 +177,19 @@ class Vocabulary:
         return tuple(self.classes.index(name) for name in first_names)
 
     @cached_property
+    def part_names(self) -> tuple[str, ...]:
+        """Its classes that are parts of a region of `whole`, feet to head."""
+        return tuple(self.classes[column] for column in self.part_columns)
+
+    def part_vocabulary(self, whole: str) -> Vocabulary:
+        """The parts of one of its regions, as a chain."""
+        return Vocabulary(
+            tuple(
+                replace(self.region(part), rung=rung) for rung, part in enumerate(self.parts[whole])
+            )
+        )
+
+    @cached_property
     def label_names(self) -> tuple[str, ...]:
         """What labels may name, in the order in which one excludes another: the classes, and each
         whole after its parts."""

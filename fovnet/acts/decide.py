@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fovnet.acts.run import Run
-from fovnet.decision.answer import SPANS_TABLE_COLUMNS, SPANS_TABLE_NAME, answer_facts, table_rows
+from fovnet.decision.answer import SPANS_TABLE_NAME, answer_facts, span_columns, table_rows
 from fovnet.decision.answers_table import TableRows, write_answers
 from fovnet.decision.folder import ModelFolder
 from fovnet.decision.made_from import begin_decisions, conclude_decisions
@@ -49,9 +49,12 @@ def decide(run: Run) -> Decisions:
         span_rows += volume_rows
         decision_file = results.decisions / f"{volume.answer.volume_id}.json"
         write_json(decision_file, volume_facts, settings=decision_settings, seed=seed)
+    part_names = run.network_vocabulary.part_names
     if judge.rule.states_regions:
-        write_answers(results.decisions, run.vocabulary.classes[:-1], answer_rows)
-    spans_table = write_tsv(results.decisions / SPANS_TABLE_NAME, SPANS_TABLE_COLUMNS, span_rows)
+        write_answers(results.decisions, run.vocabulary.classes[:-1], answer_rows, part_names)
+    spans_table = write_tsv(
+        results.decisions / SPANS_TABLE_NAME, span_columns(part_names), span_rows
+    )
     volume_ids = {span_row["volume_id"] for span_row in span_rows}
     conclude_decisions(results, volume_ids, settings=decision_settings, seed=seed)
     return Decisions(spans_table, span_rows, frozenset(volume_ids))

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet._version import __version__
 from fovnet.acts.changed_sources import find_changed_volumes
-from fovnet.decision.answer import SPANS_TABLE_COLUMNS, SPANS_TABLE_NAME
+from fovnet.decision.answer import SPANS_TABLE_NAME, span_columns
 from fovnet.decision.answers_table import TableRows, write_answers
 from fovnet.errors import ConfigError
 from fovnet.machine.locks import share_folder, take_lock
@@ -228,9 +228,10 @@ def merge_shards(folder: Path, ensemble: Ensemble, options: ShardSettings) -> Me
         rows_of_volumes = ShardRows(folder, survey.shard_runs)
         series_found = _read_found_series(folder)
         span_rows = (span for rows in rows_of_volumes for span in rows.spans)
-        write_tsv(folder / SPANS_TABLE_NAME, SPANS_TABLE_COLUMNS, span_rows, keep_same=True)
+        part_names = ensemble.network_vocabulary.part_names
+        write_tsv(folder / SPANS_TABLE_NAME, span_columns(part_names), span_rows, keep_same=True)
         if ensemble.rule.states_regions:
-            write_answers(folder, ensemble.vocabulary.classes[:-1], rows_of_volumes)
+            write_answers(folder, ensemble.vocabulary.classes[:-1], rows_of_volumes, part_names)
         if settings.pages:
             included_kinds = settings.include or ()
             predictions.write_index_of(

@@ -29,7 +29,7 @@ from fovnet.cli.options import (
 )
 from fovnet.cli.screen import MANY_HEADERS, err, out, progress_bar, progress_of_many
 from fovnet.decision import answers_table
-from fovnet.decision.answer import SPANS_TABLE_COLUMNS, SPANS_TABLE_NAME
+from fovnet.decision.answer import SPANS_TABLE_NAME, span_columns
 from fovnet.decision.answers_table import TableRows
 from fovnet.decision.checks.check import Check
 from fovnet.decision.earlier_answers import read_earlier_rows
@@ -382,7 +382,11 @@ def write_tables(
     """Writes answers.tsv, spans.tsv and, with pages, index.html; whether the first was written,
     which takes networks that answer region by region."""
     has_answers_by_region = _write_answers(folder, rows_of_volumes, networks)
-    _write_spans(folder, [row for rows in rows_of_volumes for row in rows.spans])
+    _write_spans(
+        folder,
+        [row for rows in rows_of_volumes for row in rows.spans],
+        networks.network_vocabulary.part_names,
+    )
     if pages:
         predictions.write_index_of(
             folder, rows_of_volumes, networks.vocabulary, series_rows, included_kinds
@@ -399,13 +403,18 @@ def _write_answers(folder: Path, rows_of_volumes: list[TableRows], networks: Ens
             "tune` in their run to get them"
         )
         return False
-    answers_table.write_answers(folder, networks.vocabulary.classes[:-1], rows_of_volumes)
+    answers_table.write_answers(
+        folder,
+        networks.vocabulary.classes[:-1],
+        rows_of_volumes,
+        networks.network_vocabulary.part_names,
+    )
     return True
 
 
-def _write_spans(folder: Path, span_rows: list[dict[str, Any]]) -> None:
+def _write_spans(folder: Path, span_rows: list[dict[str, Any]], part_names: Sequence[str]) -> None:
     """Writes spans.tsv; prints the first rows too, if stdout is a terminal."""
-    write_tsv(folder / SPANS_TABLE_NAME, SPANS_TABLE_COLUMNS, span_rows, keep_same=True)
+    write_tsv(folder / SPANS_TABLE_NAME, span_columns(part_names), span_rows, keep_same=True)
     if not os.isatty(1):
         return
     table = Table("volume", "status", "region", "from mm", "to mm", "confidence", "message")

@@ -20,6 +20,7 @@ from fovnet.decision.checks import (
     turned,
     unlike_training,
 )
+from fovnet.decision.division import Division
 from fovnet.decision.doubts import Doubt, Signs, are_reasons, find_doubts
 from fovnet.decision.rule import Rule
 from fovnet.decision.statements import (
@@ -55,6 +56,16 @@ SPANS_TABLE_COLUMNS = (
     "extents",
 )
 
+REGION_LEVEL = "region"
+PART_LEVEL = "part"
+
+
+def span_columns(part_names: Sequence[str] = ()) -> tuple[str, ...]:
+    """The columns of spans.tsv, for answers on regions of which these are parts."""
+    if not part_names:
+        return SPANS_TABLE_COLUMNS
+    return (*SPANS_TABLE_COLUMNS, "level")
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -69,6 +80,7 @@ class Answer:
     signs       what was measured besides the decision
     statements  one for each region, on min_extent_mm of it; empty for such an ensemble, or if
                 refused
+    divisions   of the regions that have parts, feet to head; empty where nothing is said of parts
     """
 
     volume_id: str
@@ -81,6 +93,7 @@ class Answer:
     signs: Signs | None = None
     statements: tuple[Statement, ...] = ()
     min_extent_mm: float = 10.0
+    divisions: tuple[Division, ...] = ()
 
     @property
     def are_extents_sure(self) -> bool:
@@ -179,7 +192,8 @@ def make_refusal(volume_id: str, path: str, error: FovnetError) -> Answer:
 
 def table_rows(answer: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
     """The rows of spans.tsv, one per span, or one with an empty region; slice numbers are those of
-    the RAS volume.
+    the RAS volume.  Those of parts follow, where something is said of parts; `level` then tells which
+    is which.
 
     `confidence` is the span's, or the volume's if it has none, and missing where the span is a
     guess; `volume_confidence` is the volume's without black margins, the same in all its rows, and
@@ -188,14 +202,22 @@ def table_rows(answer: Answer, stack: SliceStack | None) -> list[dict[str, Any]]
     region is shown, and "" if the volume was refused.
     """
     shared_cells = volume_cells(answer) | {"volume_confidence": answer.stated_confidence}
+    level_cells = {"level": REGION_LEVEL} if answer.divisions else {}
     if answer.decision is None or stack is None or not answer.decision.spans:
-        return [{**shared_cells, "confidence": answer.stated_confidence}]
+        return [{**shared_cells, "confidence": answer.stated_confidence, **level_cells}]
     rows = []
     for span in answer.decision.spans:
-        row = {**shared_cells, **_span_cells(span, stack)}
+        row = {**shared_cells, **_span_cells(span, stack), **level_cells}
         if span.region in answer.unsure_regions:
             row |= {"confidence": None, "extents": "unsure"}
         rows.append(row)
+    for division in answer.divisions:
+        unsure_parts = {part.region for part in division.statements if not part.is_sure}
+        for span in division.spans:
+            row = {**shared_cells, **_span_cells(span, stack), "level": PART_LEVEL}
+            if span.region in unsure_parts:
+                row |= {"confidence": None, "extents": "unsure"}
+            rows.append(row)
     return rows
 
 
@@ -267,6 +289,31 @@ def answer_facts(
         "hidden": hidden_region and asdict(hidden_region),
         "slice_agreement": _round_or_none(agreement),
         "slice_novelty": _round_or_none(None if novelty is None else novelty.slice_p_values),
+        **_part_facts(answer.divisions, stack),
+    }
+
+
+def _part_facts(divisions: Sequence[Division], stack: SliceStack) -> dict[str, Any]:
+    """What is said of the parts of regions, as JSON; empty where nothing is."""
+    if not divisions:
+        return {}
+    decisions = [(division, division.decision) for division in divisions if division.decision]
+    return {
+        "parts": [
+            {**asdict(statement), "of": division.region}
+            for division in divisions
+            for statement in division.statements
+        ],
+        "part_spans": [
+            _span_cells(span, stack) for division, _ in decisions for span in division.spans
+        ],
+        "part_boundaries": [
+            asdict(boundary) for _, decision in decisions for boundary in decision.boundaries
+        ],
+        "smoothed_parts": {
+            division.region: np.round(decision.smoothed_probabilities[:, :-1], 5)
+            for division, decision in decisions
+        },
     }
 
 

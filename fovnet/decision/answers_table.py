@@ -6,6 +6,8 @@ and of each region R
     R_probability       that 10 mm of it are shown
     R_from_mm, R_to_mm  its ends in scanner millimetres, with 90 % intervals (R_from_low_mm,
                         R_from_high_mm, ...); empty where the picture ends, or without a span
+and after all of them, where something is said of the parts of regions, shows_parts, unsure_parts
+and the same columns of each part.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ VOLUME_COLUMNS = (
     "volume_confidence",
     "extents",
 )
+PART_COLUMNS = ("shows_parts", "unsure_parts")
 COLUMN_PREFIX_BY_END = {"lower": "from", "upper": "to"}
 
 
@@ -52,7 +55,10 @@ class TableRows:
         """The rows from the facts of a volume's JSON.  Raises KeyError where they lack the rows."""
         cell_by_column = answer_row(facts)
         regions = [statement["region"] for statement in facts.get("statements") or ()]
-        answer_cells = tuple(cell_by_column.get(column) for column in answer_columns(regions))
+        parts = [statement["region"] for statement in facts.get("parts") or ()]
+        answer_cells = tuple(
+            cell_by_column.get(column) for column in answer_columns(regions, parts)
+        )
         doubt_texts = None
         if facts.get("doubts") is not None:
             doubt_texts = tuple(
@@ -86,42 +92,50 @@ class TableRows:
         )
 
 
-def write_answers(folder: Path, regions: Sequence[str], volumes: Iterable[TableRows]) -> Path:
-    """`folder/answers.tsv`, of volumes answered region by region, and of refused ones."""
-    columns = answer_columns(regions)
+def write_answers(
+    folder: Path, regions: Sequence[str], volumes: Iterable[TableRows], parts: Sequence[str] = ()
+) -> Path:
+    """`folder/answers.tsv`, of volumes answered region by region, and of refused ones; `parts` are
+    those of regions."""
+    columns = answer_columns(regions, parts)
     rows = (dict(zip(columns, volume.answer, strict=False)) for volume in volumes)
     return write_tsv(folder / ANSWERS_TABLE_NAME, columns, rows, keep_same=True)
 
 
-def answer_columns(regions: Sequence[str]) -> tuple[str, ...]:
-    """The columns of the table for these regions."""
-    return (*VOLUME_COLUMNS, *(name for region in regions for name in _region_columns(region)))
+def answer_columns(regions: Sequence[str], parts: Sequence[str] = ()) -> tuple[str, ...]:
+    """The columns of the table for these regions, and after them for their parts."""
+    part_columns = PART_COLUMNS if parts else ()
+    return (
+        *VOLUME_COLUMNS,
+        *(name for region in regions for name in _region_columns(region)),
+        *part_columns,
+        *(name for part in parts for name in _region_columns(part)),
+    )
 
 
 def answer_row(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The row of one volume, from the facts of its JSON; of a refused one only the head."""
     statements = facts.get("statements") or ()
+    part_statements = facts.get("parts") or ()
     span_rows = facts.get("rows") or [{}]
-    shown_regions = [
-        statement_facts["region"]
-        for statement_facts in statements
-        if statement_facts["answer"] == YES
-    ]
-    unsure_regions = [
-        statement_facts["region"]
-        for statement_facts in statements
-        if statement_facts["answer"] == UNSURE
-    ]
+    shown_regions = _regions_answered(statements, YES)
     cell_by_column = {column: facts.get(column) for column in VOLUME_COLUMNS}
     cell_by_column |= {
         "volume_confidence": span_rows[0].get("volume_confidence"),
         "extents": _extents_cell(bool(shown_regions), facts),
         "shows": ", ".join(shown_regions),
-        "unsure": ", ".join(unsure_regions),
+        "unsure": ", ".join(_regions_answered(statements, UNSURE)),
+        "shows_parts": ", ".join(_regions_answered(part_statements, YES)),
+        "unsure_parts": ", ".join(_regions_answered(part_statements, UNSURE)),
     }
-    for statement in statements:
+    for statement in (*statements, *part_statements):
         cell_by_column |= _region_cells(statement)
     return cell_by_column
+
+
+def _regions_answered(statements: Sequence[Mapping[str, Any]], answer: str) -> list[str]:
+    """The regions that have this answer."""
+    return [statement["region"] for statement in statements if statement["answer"] == answer]
 
 
 def _extents_cell(shows_any: bool, facts: Mapping[str, Any]) -> str:

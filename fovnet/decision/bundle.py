@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet._version import __version__
 from fovnet.decision import novelty, orientation
-from fovnet.decision.answer import SPANS_TABLE_COLUMNS, SPANS_TABLE_NAME
+from fovnet.decision.answer import SPANS_TABLE_NAME, span_columns
 from fovnet.decision.ensemble import Ensemble, load_ensemble
 from fovnet.decision.folder import FACTS_FILE_NAME, RULE_FILE_NAME, ModelFolder
 from fovnet.decision.model import Model
@@ -72,7 +72,8 @@ class Evaluator:
             facts = answer.to_dict()
             rows += facts["rows"]
             write_json(self._out / f"{answer.volume_id}.json", facts)
-        return write_tsv(self._out / SPANS_TABLE_NAME, SPANS_TABLE_COLUMNS, rows)
+        columns = span_columns(self._model.parts)
+        return write_tsv(self._out / SPANS_TABLE_NAME, columns, rows)
 
 
 def write_bundle(model: Path, folder: Path) -> Path:

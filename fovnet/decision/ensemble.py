@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,7 @@ class Ensemble:
     slicing_settings  with which its slices are cut
     identity          changes when a file of it does
     engine            what computes the members' outputs, not part of the identity
+    part_rules        by region, for its parts
     name              for people: of its run, or that it comes with the package, and which fovnet
                       made it
     """
@@ -64,6 +65,7 @@ class Ensemble:
     novelty: NoveltyReference | None = None
     orientation: Orientation | None = None
     name: str = ""
+    part_rules: Mapping[str, Rule] = field(default_factory=dict)
 
     @property
     def engine_facts(self) -> dict[str, str]:
@@ -78,7 +80,14 @@ class Ensemble:
     @property
     def judge(self) -> Judge:
         """What turns the members' outputs into an answer."""
-        return Judge(self.vocabulary, self.rule, self.novelty, self.orientation)
+        return Judge(
+            self.vocabulary,
+            self.rule,
+            self.novelty,
+            self.orientation,
+            self.network_vocabulary,
+            self.part_rules,
+        )
 
     @property
     def sees_the_volume(self) -> bool:
@@ -289,6 +298,7 @@ def _load_parts(model_folder: ModelFolder, engine: Engine, rule: Rule | None) ->
         novelty=model_folder.novelty,
         orientation=orientation_network,
         name=_name_of(model_folder.path, model_folder.facts),
+        part_rules=model_folder.part_rules if has_tuning else {},
     )
 
 

@@ -170,10 +170,31 @@ class ModelFolder:
         try:
             return Rule.from_values(self.tuning["rule"])
         except (OSError, ValueError, KeyError, TypeError):
-            raise ModelError(
-                "rule-missing",
-                f"{self.path / RULE_FILE_NAME}: missing or unreadable; `fovnet tune` makes it",
-            ) from None
+            raise self._rule_missing() from None
+
+    @cached_property
+    def part_rules(self) -> dict[str, Rule]:
+        """The rules in `decision.json` for the parts of regions, by region; empty where nothing is said
+        of parts.  Raises ModelError ("rule-missing") as `rule`, and "rule-invalid" for unsound ones."""
+        parts_by_region = self.network_vocabulary.parts
+        rules = {}
+        try:
+            values_by_region = self.tuning.get("part_rules", {})
+            for region in parts_by_region.keys() & values_by_region.keys():
+                rules[region] = Rule.from_values(values_by_region[region])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            raise self._rule_missing() from None
+        for region, rule in rules.items():
+            rule.refuse_unsound(
+                self.path / RULE_FILE_NAME, len(self.networks), len(parts_by_region[region])
+            )
+        return {region: rules[region] for region in parts_by_region if region in rules}
+
+    def _rule_missing(self) -> ModelError:
+        return ModelError(
+            "rule-missing",
+            f"{self.path / RULE_FILE_NAME}: missing or unreadable; `fovnet tune` makes it",
+        )
 
     @cached_property
     def novelty(self) -> NoveltyReference | None:
@@ -187,10 +208,15 @@ class ModelFolder:
         return orientation.load_orientation(self.path)
 
     def judge(self, rule: Rule | None = None, vocabulary: Vocabulary | None = None) -> Judge:
-        """What makes answers of its networks' outputs, by its own rule and vocabulary or by
-        others."""
+        """What makes answers of its networks' outputs, by its own rules and vocabulary or by another
+        rule, which says nothing of parts, and another vocabulary."""
         return Judge(
-            vocabulary or self.vocabulary, rule or self.rule, self.novelty, self.orientation
+            vocabulary or self.vocabulary,
+            rule or self.rule,
+            self.novelty,
+            self.orientation,
+            self.network_vocabulary,
+            self.part_rules if rule is None else {},
         )
 
     @contextmanager

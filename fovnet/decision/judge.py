@@ -3,8 +3,8 @@ prediction alike."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from fovnet.decision.answer import Answer, make_answer
 from fovnet.decision.chain.margins import decide_between_margins, find_signal_rows
 from fovnet.decision.chain.spans import Decision, decide_volume, slice_edges
 from fovnet.decision.checks.check import DecidedVolume, Picture
+from fovnet.decision.division import VolumeShares, divide_regions
 from fovnet.decision.doubts import measure_signs
 from fovnet.decision.member_weights import mean_by_weights
 from fovnet.decision.novelty import NoveltyReference
@@ -74,12 +75,18 @@ class MemberOutputs:
 
 @dataclass(frozen=True)
 class Judge:
-    """Everything that an answer depends on besides the volume."""
+    """Everything that an answer depends on besides the volume.
+
+    network_vocabulary  the classes of the networks, where these are parts of regions
+    part_rules          by region, for its parts; empty: nothing is said of parts
+    """
 
     vocabulary: Vocabulary
     rule: Rule
     novelty: NoveltyReference | None = None
     orientation: Orientation | None = None
+    network_vocabulary: Vocabulary | None = None
+    part_rules: Mapping[str, Rule] = field(default_factory=dict)
 
     def mean_probabilities(self, outputs: MemberOutputs) -> Floats:
         """(s, k) of the classes: the members' weighted mean."""
@@ -182,4 +189,20 @@ class Judge:
         outputs = replace(outputs, picture=picture)
         decision = self.decide(outputs, stack.z_mm, stack.edges_mm, picture.is_air)
         signs = measure_signs(self.make_decided_volume(outputs, stack, decision))
-        return make_answer(volume_id, path, decision, signs, self.rule, self.vocabulary, notes)
+        answer = make_answer(volume_id, path, decision, signs, self.rule, self.vocabulary, notes)
+        shares = self.part_shares(outputs, stack)
+        if shares is None:
+            return answer
+        divisions = divide_regions(decision, answer.statements, shares, self.part_rules)
+        return replace(answer, divisions=divisions)
+
+    def part_shares(self, outputs: MemberOutputs, stack: SliceStack) -> VolumeShares | None:
+        """What the networks say of the parts of regions; None where regions have none."""
+        if outputs.part_probabilities is None or self.network_vocabulary is None:
+            return None
+        return VolumeShares(
+            self.network_vocabulary,
+            self._mean_by_weights(outputs.part_probabilities),
+            stack.z_mm,
+            slice_edges(stack.z_mm, stack.edges_mm),
+        )

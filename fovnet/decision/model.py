@@ -69,8 +69,8 @@ class Prediction:
         return tuple(dict.fromkeys(span.region for span in self.spans))
 
     def shows(self, region: str) -> bool | None:
-        """Whether the volume surely shows this region (True), or surely not (False); None where
-        that is not sure, where it was refused, and by networks that an earlier fovnet tuned.
+        """Whether the volume surely shows this region or part of one (True), or surely not (False);
+        None where that is not sure, where it was refused, and by networks that an earlier fovnet tuned.
 
         Raises ConfigError ("region-unknown") for a name that is no region of the model.
         """
@@ -83,14 +83,15 @@ class Prediction:
         return probability
 
     def _statement_on(self, region: str) -> Mapping[str, Any]:
-        """What is said of a region; empty where nothing is said region by region."""
-        regions = self._facts["classes"][:-1]
+        """What is said of a region or part of one; empty where nothing is said region by region."""
+        regions = [*self._facts["classes"][:-1], *self._facts.get("part_classes", ())]
         if region not in regions:
             raise ConfigError(
                 "region-unknown",
                 f"{region!r}: is not a region of this model, which has {', '.join(regions)}",
             )
-        for statement in self._facts.get("statements", ()):
+        statements = self._facts.get("statements", ())
+        for statement in (*statements, *self._facts.get("parts", ())):
             if statement["region"] == region:
                 return dict(statement)
         return {}
@@ -113,6 +114,11 @@ class Model:
     def regions(self) -> tuple[str, ...]:
         """The names of its regions, feet to head, side regions last."""
         return self._ensemble.vocabulary.classes[:-1]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of the parts of its regions, feet to head; none where it says nothing of parts."""
+        return self._ensemble.network_vocabulary.part_names
 
     @property
     def identity(self) -> str:
@@ -208,6 +214,8 @@ class Model:
             "model_name": self._ensemble.name,
             "engine": self._ensemble.engine_facts,
         }
+        if self.parts:
+            facts["part_classes"] = self.parts
         return Prediction(
             volume_id=answer.volume_id,
             path=answer.path,

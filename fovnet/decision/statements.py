@@ -95,7 +95,7 @@ def make_statements(
     for region, probability, region_codes in zip(
         vocabulary.classes[:-1], probability_by_region, doubt_codes, strict=True
     ):
-        lower_end, upper_end = _region_ends(decision, region)
+        lower_end, upper_end = find_region_ends(decision, region)
         answer = UNSURE
         if not region_codes:
             answer = answer_from_probability(probability, rule, lower_end, upper_end)
@@ -203,7 +203,7 @@ def _region_of_statement(decision: Decision, region_index: int, probability: flo
     return StatedRegion(is_shown=False, rows=is_likeliest_slice, probability=probability)
 
 
-def _region_ends(
+def find_region_ends(
     decision: Decision, region: str
 ) -> tuple[RegionEnd, RegionEnd] | tuple[None, None]:
     """The lower and the upper end of a region's spans; None without any."""

@@ -15,7 +15,7 @@ from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT, NINE, PARTS
 from fovnet.volume.collection.table_rows import RegionRow, find_region
 from fovnet.volume.collection.tables import read_collection
-from fovnet.volume.collection.truth import find_classes_of_cuts
+from fovnet.volume.collection.truth import find_classes_at_heights, find_classes_of_cuts
 from fovnet.volume.slices.stack import SliceStack, group_slices
 
 
@@ -123,7 +123,7 @@ def test_a_word_of_the_whole_labels_all_its_parts_where_no_row_names_one(tmp_pat
         one|Leg|0|4
         one|legs|5|9
         one|knee|8|12
-        one|pelvis|10|14
+        one|pelvis|13|14
         two|head|0|9
         three|skull|0|9
     """
