@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fovnet.acts.run import Run
+from fovnet.decision.fitting.part_rules import PartFit, fit_part_rules
 from fovnet.decision.fitting.thresholds import fit_thresholds
 from fovnet.decision.fitting.tuning import TuningVolumes, fit_heights, fit_rule
 from fovnet.decision.folder import ModelFolder, save_rule, seal
+from fovnet.decision.judge import Judge
 from fovnet.decision.rule import Rule
-from fovnet.decision.scored_slices import heights_and_truth, labelled_volumes, tuning_examples
+from fovnet.decision.scored_slices import (
+    heights_and_part_truth,
+    heights_and_truth,
+    labelled_volumes,
+    tuning_examples,
+)
 from fovnet.evaluate.guards import training_marks
 
 
@@ -64,6 +71,12 @@ def tune_rule(run: Run) -> Tuning:
         "statements": statements,
         "subjects": training_marks(pack),
     }
+    if run.network_vocabulary.parts:
+        part_fit = _fit_part_rules(run, judge)
+        tuning_facts["parts"] = part_fit.facts
+        tuning_facts["part_rules"] = {
+            region: asdict(part_rule) for region, part_rule in part_fit.rule_by_region.items()
+        }
     rule_file = save_rule(
         results.ensemble,
         judge.rule,
@@ -74,3 +87,18 @@ def tune_rule(run: Run) -> Tuning:
     seal(results.ensemble)
     slice_error = TuningVolumes(validation_examples, vocabulary).slice_error(judge.rule)
     return Tuning(judge.rule, abstention, statements, slice_error, rule_file)
+
+
+def _fit_part_rules(run: Run, judge: Judge) -> PartFit:
+    """The rules for the parts of regions, on the validation split."""
+    decision_settings = run.settings.decision
+    return fit_part_rules(
+        replace(judge, part_rules={}),
+        labelled_volumes(run.pack, run.scored, "validation"),
+        heights_and_part_truth(run.pack, "train"),
+        sigmas_mm=decision_settings.sigma_mm,
+        widths=decision_settings.height_widths,
+        statement_error=decision_settings.statement_error,
+        at_risk=decision_settings.at_risk,
+        seed=run.settings.seed,
+    )

@@ -207,6 +207,7 @@ def labelled_volumes(pack: Pack, scored: ScoredOfVolumes, split: str) -> list[La
             scored.outputs_of_volume(pack, volume_index),
             pack.stack_of_volume(volume_index),
             true_labels_of_volume(pack, volume_index),
+            true_parts_of_volume(pack, volume_index),
         )
         for volume_index in readable_volumes(pack, split)
     ]
@@ -219,6 +220,17 @@ def heights_and_truth(
     return [
         (pack.stack_of_volume(index).z_mm, true_labels_of_volume(pack, index))
         for index in readable_volumes(pack, split)
+    ]
+
+
+def heights_and_part_truth(
+    pack: Pack, split: str
+) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+    """The same with the truth of the parts of regions (s, q); empty where regions have none."""
+    return [
+        (pack.stack_of_volume(index).z_mm, part_truth)
+        for index in readable_volumes(pack, split)
+        if (part_truth := true_parts_of_volume(pack, index)) is not None
     ]
 
 
@@ -253,3 +265,11 @@ def true_labels_of_volume(pack: Pack, index: int) -> NDArray[np.bool_]:
     """(s, k) the labels of the slices of a volume."""
     record = pack.records[index]
     return pack.truth[record.first_row : record.first_row + record.slice_count]
+
+
+def true_parts_of_volume(pack: Pack, index: int) -> NDArray[np.bool_] | None:
+    """(s, q) the parts of regions in the slices of a volume; None where regions have none."""
+    if pack.part_truth is None:
+        return None
+    record = pack.records[index]
+    return pack.part_truth[record.first_row : record.first_row + record.slice_count]

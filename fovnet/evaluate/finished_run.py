@@ -35,11 +35,11 @@ def evaluate_results(
     }
     refuse_learned_subjects(cases, facts_by_file)
     refuse_other_decisions(results)
-    run_vocabulary = vocabulary(settings.regions)
-    refuse_changed_labels(pack, collections_of(settings, results), run_vocabulary)
+    network_vocabulary = vocabulary(settings.regions)
+    refuse_changed_labels(pack, collections_of(settings, results), network_vocabulary)
     evaluation = evaluate(
         cases,
-        run_vocabulary,
+        network_vocabulary.whole,
         bootstrap=settings.evaluate.bootstrap,
         seed=settings.seed,
         manifest=manifest_of(pack),

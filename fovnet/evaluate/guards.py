@@ -106,12 +106,19 @@ def refuse_changed_labels(
                 or record.status != "ok"
             ):
                 continue
-            cut_labels = pack.truth[record.first_row : record.first_row + record.slice_count]
+            rows_of_volume = slice(record.first_row, record.first_row + record.slice_count)
+            cut_labels = pack.truth[rows_of_volume]
             labels_now = find_classes_of_cuts(
                 pack.stack_of_volume(record_index),
                 tables_now.region_rows_by_volume.get(record.volume_id, ()),
                 vocabulary,
             )
+            if pack.part_truth is not None:
+                cut_parts = pack.part_truth[rows_of_volume]
+                parts_now = labels_now[:, list(vocabulary.part_columns)]
+                wholes_now = np.logical_or.reduceat(labels_now, vocabulary.whole_starts, axis=1)
+                cut_labels = np.column_stack([cut_labels, cut_parts])
+                labels_now = np.column_stack([wholes_now, parts_now])
             if not np.array_equal(cut_labels, labels_now):
                 raise CollectionError(
                     "evaluate-truth-changed",

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.calibrations import Line, fit_line
+from fovnet.decision.chain.presence import Presence
 from fovnet.decision.chain.spans import Decision
 from fovnet.decision.confidence_bar import GradedAnswer, choose_bar
 from fovnet.decision.doubts import Signs
@@ -88,10 +89,11 @@ def fit_statement_bars(
     these were found: of each kind its bar, whether it is promised, and how many subjects and
     statements it was chosen from."""
     chain_region_count = len(vocabulary.chain)
+    presences = [(volume.decision.presence, volume.labels) for volume in volumes]
     rule = replace(
         rule,
-        chain_line=_fit_line(volumes, slice(0, chain_region_count)),
-        side_line=_fit_line(volumes, slice(chain_region_count, None)),
+        chain_line=fit_presence_line(presences, slice(0, chain_region_count)),
+        side_line=fit_presence_line(presences, slice(chain_region_count, None)),
     )
     facts: dict[str, Any] = {"stated_error": stated_error, "at_risk": at_risk}
     bar_by_kind = {}
@@ -110,15 +112,15 @@ def fit_statement_bars(
     return replace(rule, yes_bar=bar_by_kind[YES], no_bar=bar_by_kind[NO]), facts
 
 
-def _fit_line(volumes: Sequence[LabelledDecision], columns: slice) -> Line:
+def fit_presence_line(volumes: Sequence[tuple[Presence, RegionLabels]], columns: slice) -> Line:
     """The calibration of these columns' probabilities, on all statements whose truth is known."""
-    is_known = np.concatenate([volume.labels.is_known[columns] for volume in volumes])
-    is_shown = np.concatenate([volume.labels.is_shown[columns] for volume in volumes])
+    is_known = np.concatenate([labels.is_known[columns] for _, labels in volumes])
+    is_shown = np.concatenate([labels.is_shown[columns] for _, labels in volumes])
     body_probability = np.concatenate(
-        [volume.decision.presence.body_probability[columns] for volume in volumes]
+        [presence.body_probability[columns] for presence, _ in volumes]
     )
     slice_probability = np.concatenate(
-        [volume.decision.presence.slice_probability[columns] for volume in volumes]
+        [presence.slice_probability[columns] for presence, _ in volumes]
     )
     return fit_line(body_probability[is_known], slice_probability[is_known], is_shown[is_known])
 

@@ -39,12 +39,13 @@ from fovnet.volume.slices.stack import SliceStack
 @dataclass(frozen=True)
 class LabelledVolume:
     """A labelled volume of the validation split: subject, members' outputs, slices, their truth (s,
-    k)."""
+    k), and that of the parts of regions (s, q), None where regions have none."""
 
     subject: str
     outputs: MemberOutputs
     stack: SliceStack
     truth: NDArray[np.bool_]
+    part_truth: NDArray[np.bool_] | None = None
 
 
 def fit_thresholds(
