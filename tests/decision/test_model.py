@@ -151,7 +151,7 @@ def test_regions_are_listed_feet_to_head_whatever_their_order_in_a_file(
     model: fovnet.decision.model.Model,
 ) -> None:
     regions = (Region("thigh", 1, "#cc8866"), Region("calf", 0, "#88cc66"))
-    assert Model(replace(model._ensemble, vocabulary=Vocabulary(regions))).regions == (
+    assert Model(replace(model._ensemble, network_vocabulary=Vocabulary(regions))).regions == (
         "calf",
         "thigh",
     )
