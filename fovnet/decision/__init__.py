@@ -21,6 +21,7 @@
     member_weights    in the ensemble's mean
     scores            what the members say of the slices of a run
     statements        what is said of each region: yes, no or unsure
+    division          a sure region divided into its parts
     answer            as rows and JSON
     answers_table     one row per volume, a few columns a region
     earlier_answers   which earlier answers are still valid
