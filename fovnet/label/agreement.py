@@ -62,12 +62,7 @@ def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
     Raises CollectionError "label-none" if there is no log of one, "label-one-reader" if no volume
     was read twice.
     """
-    if not (out / LOG_FILE_NAME).exists():
-        reason = why_no_folder(out) or f"no {LOG_FILE_NAME} in it"
-        raise CollectionError(
-            "label-none",
-            f"{out}: {reason}; give the folder that `fovnet label --out` wrote",
-        )
+    _refuse_without_log(out)
     book = _book_from_log(out, vocabulary)
     collection = read_collection(out, vocabulary)
     reading_pairs_by_readers: dict[tuple[str, str], list[ReadingPair]] = {}
@@ -117,6 +112,16 @@ def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
     return ReaderComparison(
         measures_by_readers, volume_count_by_readers, difference_rows, replaced_volume_ids
     )
+
+
+def _refuse_without_log(out: Path) -> None:
+    """Raises CollectionError "label-none" for a folder that is of no labelling."""
+    if not (out / LOG_FILE_NAME).exists():
+        reason = why_no_folder(out) or f"no {LOG_FILE_NAME} in it"
+        raise CollectionError(
+            "label-none",
+            f"{out}: {reason}; give the folder that `fovnet label --out` wrote",
+        )
 
 
 def refuse_single_readings(out: Path, vocabulary: Vocabulary) -> None:
