@@ -18,6 +18,7 @@ from fovnet.decision.calibrations import label_shares
 from fovnet.decision.folder import FACTS_FILE_NAME, PART_FILE_NAMES
 from fovnet.decision.networks import write_graph_part
 from fovnet.errors import ModelError
+from fovnet.late import import_late
 from fovnet.net.family.facts import load_facts, refuse_other_inputs
 from fovnet.net.training.class_weights import guessing_loss as guessing_loss_of_targets
 from fovnet.net.training.class_weights import inverse_class_weights
@@ -29,6 +30,10 @@ from fovnet.search.trial import Trial, best_trials
 # torch takes 1.2 s to import
 if TYPE_CHECKING:
     import torch
+
+    from fovnet.net.training import precision as weight_precision
+else:  # torch
+    weight_precision = import_late("fovnet.net.training.precision")
 
 DRAFT_PREFIX = ".members-"  # begins the name of the folder in which members are written
 
@@ -108,8 +113,6 @@ def _replace_networks(
 ) -> list[dict[str, Any]]:
     """Writes the weights of the members into `folder`, in place of those and of the rule that lie
     there; the facts of each, with its file's name under "weights" and its checksum."""
-    from fovnet.net.training.precision import write_weights
-
     folder.mkdir(parents=True, exist_ok=True)
     for leftover_folder in folder.glob(f"{DRAFT_PREFIX}*"):  # of a run that was killed
         rmtree(leftover_folder)
@@ -121,7 +124,7 @@ def _replace_networks(
             if blend is not None:
                 share, network_by_slot = blend
                 network_blend = (share, network_by_slot[member["slot"]])
-            network_path = write_weights(
+            network_path = weight_precision.write_weights(
                 Path(member["weights"]),
                 Path(draft_folder) / file_name,
                 precision,

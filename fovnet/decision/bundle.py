@@ -29,6 +29,7 @@ from fovnet.decision.model import Model
 from fovnet.decision.networks import load_members, write_graph_part
 from fovnet.decision.parts import write_sums
 from fovnet.errors import ModelError
+from fovnet.late import import_late
 from fovnet.own_files import find_path_answered_before, is_our_table, refuse_foreign
 from fovnet.records import copy_file, write_json, write_text, write_tsv
 from fovnet.volume.slices.resizing import SIDE_PIXELS
@@ -36,7 +37,9 @@ from fovnet.volume.slices.resizing import SIDE_PIXELS
 if TYPE_CHECKING:
     from torch import nn
 
-    from fovnet.net.family.mixture import Mixture
+    from fovnet.net.family import mixture
+else:  # torch
+    mixture = import_late("fovnet.net.family.mixture")
 
 METADATA_SCHEMA_URL = "https://github.com/Project-MONAI/MONAI-extra-test-data/releases/download/0.8.1/meta_schema_20240725.json"
 REQUIRED_PACKAGES = ("nibabel", "safetensors", "scipy", "pydantic", "onnxruntime")
@@ -129,15 +132,13 @@ def _is_bundle_or_empty(folder: Path) -> bool:
     return (folder / "configs" / "metadata.json").is_file() or not any(folder.iterdir())
 
 
-def _weighted_mixture(ensemble: Ensemble, folder: Path) -> Mixture:
+def _weighted_mixture(ensemble: Ensemble, folder: Path) -> mixture.Mixture:
     """The networks of the ensemble in a folder as one, weighted by its rule."""
-    from fovnet.net.family.mixture import Mixture
-
     members = load_members(ModelFolder(folder))
-    return Mixture(members, ensemble.rule.member_weights(len(members)).tolist())
+    return mixture.Mixture(members, ensemble.rule.member_weights(len(members)).tolist())
 
 
-def _bundle_metadata(ensemble: Ensemble, mixture: Mixture) -> dict[str, Any]:
+def _bundle_metadata(ensemble: Ensemble, network: mixture.Mixture) -> dict[str, Any]:
     """The metadata of the bundle of an ensemble, as MONAI's schema has them."""
     classes = ensemble.network_vocabulary.classes
     tensor_format = {"dtype": "float32", "value_range": [0, 1], "is_patch_data": False}
@@ -174,12 +175,12 @@ def _bundle_metadata(ensemble: Ensemble, mixture: Mixture) -> dict[str, Any]:
                     "type": "image",
                     "format": "magnitude",
                     "modality": "MR",
-                    "num_channels": mixture.channels,
+                    "num_channels": network.channels,
                     "spatial_shape": [SIDE_PIXELS, SIDE_PIXELS],
                     **tensor_format,
                     "channel_def": {
                         str(channel): "slice" if channel == 0 else f"input {channel}"
-                        for channel in range(mixture.channels)
+                        for channel in range(network.channels)
                     },
                 }
             },

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fovnet.decision.folder import GRAPH_FILE_NAME, ModelFolder
 from fovnet.decision.parts import SUMS_FILE_NAME, add_sum, checked_part_path, is_listed
 from fovnet.errors import ConfigError, ModelError
+from fovnet.late import import_late
 from fovnet.net.device import CPU, choose_device, settle_device
 from fovnet.net.family.facts import load_facts, read_architecture
 from fovnet.net.inference.engines import ONNX, TORCH, Engine, refuse_unknown_engine
@@ -21,7 +22,12 @@ from fovnet.net.inference.onnx_engine import OnnxEngine, advise_to_write_again
 if TYPE_CHECKING:
     from torch import nn
 
-    from fovnet.net.inference.torch_engine import TorchEngine
+    from fovnet.net.family import weights
+    from fovnet.net.inference import graph, torch_engine
+else:  # torch
+    weights = import_late("fovnet.net.family.weights")
+    graph = import_late("fovnet.net.inference.graph")
+    torch_engine = import_late("fovnet.net.inference.torch_engine")
 
 FAULTS_OF_GRAPHS = (
     "graph-missing",
@@ -77,11 +83,11 @@ def load_engine(model_folder: ModelFolder, device: str, engine_name: str) -> Cho
         return ChosenEngine(load_torch_engine(model_folder, device), fault.sentence)
 
 
-def load_torch_engine(model_folder: ModelFolder, device: str = CPU) -> TorchEngine:
+def load_torch_engine(model_folder: ModelFolder, device: str = CPU) -> torch_engine.TorchEngine:
     """The networks of a folder in the engine torch.  Raises as `load_members`, ConfigError as
     `choose_device`, and ModelError "engine-missing" where torch cannot be imported."""
     try:
-        from fovnet.net.inference.torch_engine import TorchEngine
+        engine_class = torch_engine.TorchEngine
     # OSError: it is installed, and a library it needs is not
     except (ImportError, OSError) as fault:
         raise ModelError(
@@ -89,16 +95,14 @@ def load_torch_engine(model_folder: ModelFolder, device: str = CPU) -> TorchEngi
             f"engine {TORCH}: the package torch cannot be used here ({fault}); pip install torch, or use "
             f"a model that has {GRAPH_FILE_NAME}",
         ) from fault
-    return TorchEngine(load_members(model_folder, device), choose_device(device))
+    return engine_class(load_members(model_folder, device), choose_device(device))
 
 
 def load_members(model_folder: ModelFolder, device: str = CPU) -> list[nn.Module]:
     """The networks of a folder as torch modules, in their order.  Raises ModelError as
     `ModelFolder.weight_files`, and for those that cannot be built ("weights-unknown", "weights-misfit")."""
-    from fovnet.net.family.weights import load_network
-
     torch_device = choose_device(device)
-    return [load_network(path, torch_device)[0] for path in model_folder.weight_files]
+    return [weights.load_network(path, torch_device)[0] for path in model_folder.weight_files]
 
 
 def write_graph_part(folder: Path) -> Path:
@@ -108,10 +112,8 @@ def write_graph_part(folder: Path) -> Path:
     Raises ModelError as `load_members`, and "graph-layer" or "graph-inputs" for networks that have
     no graph.
     """
-    from fovnet.net.inference.graph import write_graph
-
     model_folder = ModelFolder(folder)
-    path = write_graph(
+    path = graph.write_graph(
         folder / GRAPH_FILE_NAME, load_members(model_folder), model_folder.weight_files
     )
     add_sum(folder, GRAPH_FILE_NAME)

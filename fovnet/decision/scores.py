@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,8 +26,16 @@ from fovnet.decision.scored_slices import (
     readable_volumes,
     true_labels_of_volume,
 )
+from fovnet.late import import_late
 from fovnet.volume.collection.pack import Pack
 from fovnet.volume.slices.planes import PICTURES_SHAPE, make_pictures, shows_stated_axes
+
+if TYPE_CHECKING:
+    from fovnet.net.family import weights
+    from fovnet.net.training import orientation as orientation_training
+else:  # torch
+    weights = import_late("fovnet.net.family.weights")
+    orientation_training = import_late("fovnet.net.training.orientation")
 
 ProgressCallback = Callable[[int, int], Any]
 # volumes to train the orientation network on
@@ -89,9 +97,6 @@ def train_orientation(
     Usable volumes show a region in more than half of their slices, are large enough to show their
     orientation, and have a header that states it.  In any collection a few headers are wrong.
     """
-    from fovnet.net.family.weights import save_tensors
-    from fovnet.net.training.orientation import learn_orientation
-
     (folder / orientation.ORIENTATION_FILE_NAME).unlink(missing_ok=True)
     training_indices = _volumes_with_known_axes(pack, "train", GREATEST_TRAINING_VOLUMES, seed)
     judge_indices = _volumes_with_known_axes(pack, "validation", LEAST_JUDGE_VOLUMES, seed)
@@ -101,9 +106,9 @@ def train_orientation(
     pictures = np.empty((len(training_indices), *PICTURES_SHAPE), np.uint8)
     for position, volume_index in enumerate(training_indices):
         pictures[position] = make_pictures(pack.stack_of_volume(volume_index))
-    tensors = learn_orientation(pictures, seed=seed, progress=progress)
+    tensors = orientation_training.learn_orientation(pictures, seed=seed, progress=progress)
     half_tensors = {name: tensor.half() for name, tensor in tensors.items()}
-    return save_tensors(
+    return weights.save_tensors(
         folder / orientation.ORIENTATION_FILE_NAME,
         half_tensors,
         {"volumes": len(training_indices), "seed": seed},

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,17 @@ from numpy.typing import NDArray
 from fovnet.decision.folder import ModelFolder
 from fovnet.errors import ModelError
 from fovnet.evaluate.arms import Networks
+from fovnet.late import import_late
 from fovnet.net.device import choose_device
 from fovnet.search.trial import Trial
 from fovnet.volume.collection.pack import Pack
+
+if TYPE_CHECKING:
+    from fovnet.net.family import weights
+    from fovnet.net.inference import member_outputs
+else:  # torch
+    weights = import_late("fovnet.net.family.weights")
+    member_outputs = import_late("fovnet.net.inference.member_outputs")
 
 Progress = Callable[[int, int], Any]
 
@@ -100,12 +108,9 @@ def _compute_probabilities(
     pack: Pack, rows: NDArray[np.int64], weights_file: Path, device: str, progress: Progress | None
 ) -> NDArray[np.float32]:
     """Probabilities (m, k) of the network in a file."""
-    from fovnet.net.family.weights import load_network
-    from fovnet.net.inference.member_outputs import compute_member_probabilities
-
     torch_device = choose_device(device)
-    network, _ = load_network(weights_file, torch_device)
-    (probabilities,) = compute_member_probabilities(
+    network, _ = weights.load_network(weights_file, torch_device)
+    (probabilities,) = member_outputs.compute_member_probabilities(
         [network], pack.pixels, torch_device, progress, rows, pack.placing
     )
     return np.asarray(probabilities)
