@@ -89,7 +89,12 @@ class Arrival:
             for image_uid in sorted(listed_uids - self.image_uids):
                 if UID_PATTERN.fullmatch(image_uid):
                     ask(image_uid)
-            self._refuse_missing(len(listed_uids), len(listed_uids - self.image_uids))
+            missing_uids = listed_uids - self.image_uids
+            if len(self.image_uids) >= len(listed_uids):
+                missing_uids.discard(
+                    ""
+                )  # of an answer without a UID, or damaged: any of the others
+            self._refuse_missing(len(listed_uids), len(missing_uids))
 
     def not_dicom(self) -> ArchiveError:
         """What is said of an answer that is no DICOM."""

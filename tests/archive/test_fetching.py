@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fovnet.archive.arrival import Arrival
+from fovnet.archive.claims import Answer
 from fovnet.archive.faults import ArchiveError
 from fovnet.archive.multipart import Parts
 from fovnet.archive.queue import FetchQueue
@@ -82,6 +84,23 @@ def test_no_more_lies_on_the_disk_than_is_allowed(tmp_path) -> None:
     arrived_rows = [series.row for series in queue.run(rows) if series.folder is not None]
     assert sorted(arrived_rows, key=rows.index) == rows and fullest_bytes <= 1000
     assert queue.figures.counts["bytes"] == sum(sizes) and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arrived", "is_whole"), [("12", False), ("123", True), ("1234", True), ("134", False)]
+)
+def test_a_listed_image_whose_uid_cannot_be_read_is_missing_where_too_few_came(
+    arrived: str, is_whole: bool, tmp_path
+) -> None:
+    """Listed are 1, 2 and one without a UID."""
+    row = WorklistRow("patient", "1", "1.1", images=9)
+    arrival = Arrival(row, tmp_path / "series", "the series", Throttle(), set(arrived))
+    listed = Answer([{"SOPInstanceUID": uid, "PatientID": ""} for uid in ("1", "2", "")])
+    if is_whole:
+        arrival.complete(lambda: listed, lambda image_uid: None)
+    else:
+        with pytest.raises(ArchiveError, match="1 of 3 images do not come"):
+            arrival.complete(lambda: listed, lambda image_uid: None)
 
 
 def test_what_fails_is_tried_again_while_others_come_and_then_told(tmp_path) -> None:
