@@ -202,6 +202,14 @@ class Vocabulary:
         return tuple(names)
 
     @cached_property
+    def answer_names(self) -> tuple[str, ...]:
+        """What is answered of, in the order of pages: the classes of `whole`, each region followed
+        by its parts."""
+        return tuple(
+            name for region in self.whole.classes for name in (region, *self.parts.get(region, ()))
+        )
+
+    @cached_property
     def labels_by_class(self) -> tuple[tuple[str, ...], ...]:
         """Of each class, the labels that show it: its name, and of a part that of its whole."""
         return tuple(
@@ -274,9 +282,10 @@ class Vocabulary:
         return head_regions or self.classes
 
     def colour(self, name: str) -> str:
-        """The figure colour of a class, "#rrggbb"; for none a dark grey: a light one looks like
-        spine to a reader without green cones."""
-        return next((region.colour for region in self.regions if region.name == name), "#585858")
+        """The figure colour of a class, or of a region whose parts are classes, "#rrggbb"; for none
+        a dark grey: a light one looks like spine to a reader without green cones."""
+        regions = (*self.regions, *self.whole.regions)
+        return next((region.colour for region in regions if region.name == name), "#585858")
 
 
 # fmt: off

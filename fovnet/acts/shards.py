@@ -235,7 +235,7 @@ def merge_shards(folder: Path, ensemble: Ensemble, options: ShardSettings) -> Me
         if settings.pages:
             included_kinds = settings.include or ()
             predictions.write_index_of(
-                folder, rows_of_volumes, ensemble.vocabulary, series_found, included_kinds
+                folder, rows_of_volumes, ensemble.network_vocabulary, series_found, included_kinds
             )
         span_rows = (span for rows in rows_of_volumes for span in rows.spans)
         refused_volumes, unread_objects = answers_folder.find_failures(span_rows, series_found)

@@ -241,7 +241,7 @@ class ArchiveRun:
             table_rows = write_prediction(
                 self.folder,
                 prediction,
-                self.networks.vocabulary,
+                self.networks.network_vocabulary,
                 self.networks.identity,
                 self.networks.engine_facts,
                 pictures=settings.pictures,

@@ -169,7 +169,7 @@ def answer_volumes(
             rows_by_id[prediction.answer.volume_id] = predictions.write_prediction(
                 folder,
                 prediction,
-                networks.vocabulary,
+                networks.network_vocabulary,
                 networks.identity,
                 networks.engine_facts,
                 model_name=networks.name,
@@ -389,7 +389,7 @@ def write_tables(
     )
     if pages:
         predictions.write_index_of(
-            folder, rows_of_volumes, networks.vocabulary, series_rows, included_kinds
+            folder, rows_of_volumes, networks.network_vocabulary, series_rows, included_kinds
         )
     return has_answers_by_region
 

@@ -81,14 +81,16 @@ class TableRows:
             [self.spans, self.answer, self.doubts], separators=(",", ":"), default=as_json_type
         )
 
-    def statements(self, regions: Sequence[str]) -> tuple[Statement, ...]:
-        """The answer on each of these regions, in the order of the table, without the doubts; empty
-        without answers by region."""
-        cell_by_column = dict(zip(answer_columns(regions), self.answer, strict=False))
+    def statements(
+        self, regions: Sequence[str], parts: Sequence[str] = ()
+    ) -> tuple[Statement, ...]:
+        """The answer on each of these regions and then of their parts, in the order of the table,
+        without the doubts; empty without answers by region."""
+        cell_by_column = dict(zip(answer_columns(regions, parts), self.answer, strict=False))
         return tuple(
-            _statement_of_cells(region, cell_by_column)
-            for region in regions
-            if cell_by_column.get(region)
+            _statement_of_cells(name, cell_by_column)
+            for name in (*regions, *parts)
+            if cell_by_column.get(name)
         )
 
 

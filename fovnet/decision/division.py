@@ -164,6 +164,15 @@ def state_parts(
     return tuple(statements)
 
 
+def find_finest_names(region: str, part_statements: Sequence[Statement]) -> tuple[str, ...]:
+    """The names of what surely fills the span of a region that is surely shown: of its parts, feet
+    to head, if each that has rows of it is surely shown; else its own."""
+    statements_with_span = [part for part in part_statements if part.lower is not None]
+    if not statements_with_span or any(part.answer != YES for part in statements_with_span):
+        return (region,)
+    return tuple(part.region for part in statements_with_span)
+
+
 def _end_with_interval(
     part_end: RegionEnd | None, region_end: RegionEnd | None
 ) -> RegionEnd | None:

@@ -12,8 +12,9 @@ seen at most a stated share is wrong (`fitting/statement_bars.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,16 +143,23 @@ def is_guess_sure(volume_statements: Sequence[Statement], status: str) -> bool:
     return all(statement.is_sure for statement in volume_statements if statement.region in regions)
 
 
-def statement_sentences(volume_statements: Sequence[Statement]) -> str:
+def statement_sentences(
+    volume_statements: Sequence[Statement],
+    names_by_region: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> str:
     """What is said, in a sentence or two: "Shows abdomen. Perhaps also pelvis and chest."
 
+    names_by_region  what regions that are surely shown are called, if not by their own names
     All regions named are the best guess; "Best guess: ..." where none of them is sure.
     """
     sure_regions = [statement.region for statement in volume_statements if statement.answer == YES]
     guesses = [region for region in best_guess(volume_statements) if region not in sure_regions]
     if sure_regions:
+        sure_names = [
+            name for region in sure_regions for name in names_by_region.get(region, (region,))
+        ]
         guess_sentence = f" Perhaps also {join_names(guesses)}." if guesses else ""
-        return f"Shows {join_names(sure_regions)}.{guess_sentence}"
+        return f"Shows {join_names(sure_names)}.{guess_sentence}"
     if volume_status(volume_statements) == "ok":
         return "Shows none of the regions."
     return f"Best guess: {join_names(guesses) or NO_REGION}."

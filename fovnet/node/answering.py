@@ -125,7 +125,7 @@ class Answering:
         predictions.write_prediction(
             self.places.answers,
             prediction,
-            ensemble.vocabulary,
+            ensemble.network_vocabulary,
             ensemble.identity,
             ensemble.engine_facts,
             pictures=False,
@@ -144,7 +144,7 @@ class Answering:
                 self.places.thumbnail_path(volume_id, faces=self.faces),
                 prediction,
                 read_json(self.places.answers / f"{volume_id}.json"),
-                self.ensemble.vocabulary,
+                self.ensemble.network_vocabulary,
                 faces=self.faces,
             )
         except Exception as fault:  # whatever a volume raises: its answer is written

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fovnet.decision.statements import (
+    NO,
     NO_REGION,
     UNSURE,
     YES,
@@ -22,6 +23,8 @@ from fovnet.decision.statements import (
 )
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.doubt_words import doubt_in_words
+from fovnet.report.content.parts import PartAnswers
+from fovnet.report.content.wording import whole_mm
 from fovnet.words import join_names
 
 STATUS_IN_WORDS = {
@@ -47,6 +50,8 @@ class RegionChip:
     percent   probability that the region is shown; None without one
     colour    of the region
     is_guess  whether it is in the best guess
+    whole     the region that it is a part of; "" for a region
+    extent    of a part that may be shown, from its lower to its upper end; "" for a region
     """
 
     region: str
@@ -54,6 +59,8 @@ class RegionChip:
     percent: int | None
     colour: str
     is_guess: bool
+    whole: str = ""
+    extent: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,6 +94,33 @@ def chips_of_statements(
     )
 
 
+def chips_of_parts(
+    statement: Statement, parts: PartAnswers, vocabulary: Vocabulary
+) -> tuple[RegionChip, ...]:
+    """A chip for each part of the region of a statement; none of one that is surely not shown."""
+    part_statements = parts.of(statement)
+    guessed_parts = best_guess(part_statements)
+    return tuple(
+        RegionChip(
+            part.region,
+            part.answer,
+            percent=round(100 * part.probability),
+            colour=vocabulary.colour(part.region),
+            is_guess=part.region in guessed_parts,
+            whole=statement.region,
+            extent=_extent_of_part(part),
+        )
+        for part in part_statements
+    )
+
+
+def _extent_of_part(part: Statement) -> str:
+    """ "−40 to 75 mm": where a part that may be shown begins and ends; else ""."""
+    if part.answer == NO or part.lower is None or part.upper is None:
+        return ""
+    return f"{whole_mm(part.lower.mm)} to {whole_mm(part.upper.mm)}\N{NO-BREAK SPACE}mm"
+
+
 def chips_of_spans(
     regions: Sequence[str], status: str, vocabulary: Vocabulary
 ) -> tuple[RegionChip, ...]:
@@ -101,13 +135,15 @@ def chips_of_spans(
     )
 
 
-def answer_sentence(statements: Sequence[Statement], regions: Sequence[str], status: str) -> str:
+def answer_sentence(
+    statements: Sequence[Statement], regions: Sequence[str], status: str, parts: PartAnswers
+) -> str:
     """What is said of a volume, in plain words; "" of a refused one.
 
     regions  those with a span, which are told where nothing is said region by region
     """
     if statements:
-        return statement_sentences(statements)
+        return statement_sentences(statements, parts.name_regions(statements))
     if status == "refused":
         return ""
     region_names = join_names(regions) or NO_REGION

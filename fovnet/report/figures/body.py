@@ -9,8 +9,8 @@ numbers for SVG, `thumbnail` as pixels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -32,11 +32,14 @@ LONE_SLICE_MM = 5.0
 class Body:
     """A volume to draw, with its answer.
 
-    pixels    (s, h, w) uint8, feet to head, the patient's right on the left
-    z_mm      (s,) heights of the slices, ascending
-    side_mm   width and depth of a slice
-    smoothed  (s, k) calibrated, smoothed probabilities
-    spans     predicted regions with their ends in mm
+    pixels            (s, h, w) uint8, feet to head, the patient's right on the left
+    z_mm              (s,) heights of the slices, ascending
+    side_mm           width and depth of a slice
+    smoothed          (s, k) calibrated, smoothed probabilities
+    spans             predicted regions with their ends in mm; in the place of one that is divided
+                      its parts
+    vocabulary        that of the networks, of which the k classes are the wholes
+    shares_by_region  (s, n) of the n parts of each region that is divided, 0 outside its span
     """
 
     pixels: NDArray[np.uint8]
@@ -45,6 +48,7 @@ class Body:
     smoothed: NDArray[np.float64]
     spans: Sequence[StoredSpan]
     vocabulary: Vocabulary
+    shares_by_region: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     @cached_property
     def _half_step_mm(self) -> float:
@@ -80,6 +84,21 @@ class Body:
             if self.low_mm + END_TOLERANCE_MM < end_mm < self.high_mm - END_TOLERANCE_MM
         )
 
+    @cached_property
+    def curve_by_name(self) -> dict[str, NDArray[np.float64]]:
+        """The probability (s,) of each class to draw.  Those of parts follow their region's, in whose
+        place they are drawn where it is divided: the others are nan there, and they elsewhere."""
+        curves = {}
+        for name, probability in zip(self.vocabulary.whole.classes, self.smoothed.T, strict=True):
+            curves[name] = probability
+            if name in self.shares_by_region:
+                shares = self.shares_by_region[name]
+                is_divided = np.asarray(shares.any(axis=1))
+                curves[name] = np.where(_is_inside(is_divided), np.nan, probability)
+                for part, share in zip(self.vocabulary.parts[name], shares.T, strict=True):
+                    curves[part] = np.where(is_divided, probability * share, np.nan)
+        return curves
+
     def panel_size(self, limits: PanelLimits) -> PanelSize:
         """The size of a view that is true to scale, unless the volume is too flat or too narrow."""
         units_per_mm = min(limits.tallest / self.height_mm, limits.widest / self.side_mm)
@@ -87,6 +106,13 @@ class Body:
         height = max(true_height, limits.shortest)
         width = max(self.side_mm * units_per_mm, limits.narrowest)
         return PanelSize(width, height, height / true_height)
+
+
+def _is_inside(is_divided: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(s,) whether a slice and both its neighbours are divided; beyond the ends all are, so that a
+    curve reaches to the first divided slice beside it."""
+    padded = np.pad(is_divided, 1, constant_values=True)
+    return np.asarray(padded[:-2] & padded[1:-1] & padded[2:])
 
 
 class PanelLimits(NamedTuple):
@@ -124,7 +150,7 @@ def lanes_of(spans: Sequence[StoredSpan], vocabulary: Vocabulary) -> Lanes:
     """The lanes of spans: the chain in one, each side region such as spine in its own beside it."""
     present_regions = {span.region for span in spans}
     lane_names = [name for name in vocabulary.side_regions if name in present_regions]
-    if not lane_names or not present_regions.isdisjoint(vocabulary.chain):
+    if not lane_names or len(present_regions) > len(lane_names):
         lane_names = ["chain", *lane_names]
     lane_by_name = {name: lane for lane, name in enumerate(lane_names)}
     return Lanes([lane_by_name.get(span.region, 0) for span in spans], len(lane_names))

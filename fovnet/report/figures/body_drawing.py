@@ -18,6 +18,7 @@ from fovnet.drawing.canvas import INK, readable_on
 from fovnet.drawing.raster import jpeg_uri
 from fovnet.evaluate.cases import DecidedBorder
 from fovnet.regions import NONE
+from fovnet.report.content.pictures import find_runs
 from fovnet.report.content.wording import whole_mm
 from fovnet.report.figures.body import LEAST_TOLD_STRETCH, Body, PanelLimits, lanes_of
 from fovnet.report.figures.views import coronal_view, resample_heights, sagittal_view
@@ -208,15 +209,20 @@ def _height_between(top: float, bottom: float) -> float:
 def _probability_curves(
     body: Body, slice_tops: Floats, curves_left: float
 ) -> tuple[ProbabilityCurve, ...]:
-    """One for each class that is somewhere probable, that of none first; `slice_tops` (s,) as in
-    BodyDrawing."""
-    x_of_slices = np.round(curves_left + CURVES_WIDTH * body.smoothed, 0).astype(int)
+    """One for each class that is somewhere probable, that of none first, several where parts
+    interrupt it; `slice_tops` (s,) as in BodyDrawing."""
     curves = []
-    for class_index, class_name in enumerate(body.vocabulary.classes):
-        if body.smoothed[:, class_index].max() >= LEAST_PROBABILITY:
-            xs = x_of_slices[:, class_index].tolist()
-            points = " ".join(f"{x},{y:g}" for x, y in zip(xs, slice_tops.tolist(), strict=True))
-            curves.append(ProbabilityCurve(class_name, body.vocabulary.colour(class_name), points))
+    for class_name, probability in body.curve_by_name.items():
+        for run in find_runs(np.isfinite(probability)):
+            rows = slice(*run)
+            if probability[rows].max() >= LEAST_PROBABILITY:
+                xs = np.round(curves_left + CURVES_WIDTH * probability[rows], 0).astype(int)
+                points = " ".join(
+                    f"{x},{y:g}"
+                    for x, y in zip(xs.tolist(), slice_tops[rows].tolist(), strict=True)
+                )
+                colour = body.vocabulary.colour(class_name)
+                curves.append(ProbabilityCurve(class_name, colour, points))
     return tuple(sorted(curves, key=lambda curve: curve.name != NONE))
 
 

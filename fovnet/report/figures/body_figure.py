@@ -139,14 +139,14 @@ def volume_figure(
         figure_width = columns.width + MARGINS_INCHES
         message_lines = _wrap_message(doubts_text, figure_width)
         note_lines = _wrap_message(notes, figure_width)
-        legend_rows = _legend_row_count(body.vocabulary, figure_width)
+        legend_rows = _legend_row_count([*body.curve_by_name], figure_width)
         foot_inches = FOOT_INCHES + LEGEND_ROW_INCHES * (legend_rows - 1)
         heading_inches = TITLE_INCHES + LINE_INCHES * (len(message_lines) + len(note_lines))
         panel_height = body.panel_size(PANEL_INCHES).height
         figure = blank_figure(figure_width, panel_height + foot_inches + heading_inches)
         axis = _add_panel(figure, columns, panel_height, foot_inches)
         _draw_body(axis, columns, body, raw, spans_by_bar_title, pale_regions)
-        _draw_legend(figure, body.vocabulary, legend_rows)
+        _draw_legend(figure, body, legend_rows)
         _write_heading(figure, title, message_lines, note_lines, message_colour)
         return figure
 
@@ -291,19 +291,24 @@ def _draw_curves(axis: Axes, columns: PanelColumns, body: Body, raw: NDArray[np.
     for pale colours."""
     from matplotlib.collections import LineCollection
 
+    raw_by_name = dict(zip(body.vocabulary.whole.classes, raw.T, strict=True))
     lines = []
-    colours = []
-    for class_index, region in enumerate(body.vocabulary.classes):
-        colour = body.vocabulary.colour(region)
-        raw_line = np.column_stack([columns.curve_x(raw[:, class_index]), body.z_mm])
-        smoothed_line = np.column_stack([columns.curve_x(body.smoothed[:, class_index]), body.z_mm])
-        lines += [raw_line, smoothed_line, smoothed_line]
-        colours += [(colour, 0.75), (INK, 0.35), colour]
+    colours: list[Any] = []
+    widths = []
+    for name, smoothed in body.curve_by_name.items():
+        colour = body.vocabulary.colour(name)
+        if name in raw_by_name:  # of parts only the smoothed ones are told
+            lines.append(np.column_stack([columns.curve_x(raw_by_name[name]), body.z_mm]))
+            colours.append((colour, 0.75))
+            widths.append(0.6)
+        lines += [np.column_stack([columns.curve_x(smoothed), body.z_mm])] * 2
+        colours += [(INK, 0.35), colour]
+        widths += [2.3, 1.7]
     axis.add_collection(
         LineCollection(
             lines,
             colors=colours,
-            linewidths=[0.6, 2.3, 1.7],
+            linewidths=widths,
             capstyle="projecting",
             joinstyle="round",
         )
@@ -318,12 +323,12 @@ def _draw_curves(axis: Axes, columns: PanelColumns, body: Body, raw: NDArray[np.
     axis.set_xlabel(label, x=middle / columns.width)
 
 
-def _draw_legend(figure: Figure, vocabulary: Vocabulary, row_count: int) -> None:
+def _draw_legend(figure: Figure, body: Body, row_count: int) -> None:
     """A legend of all classes at the foot, in `row_count` rows: a curve may belong to a region
     without a span."""
     colour_chips = [
-        filled_box(0, 0, 1, 1, facecolor=vocabulary.colour(class_name), label=class_name)
-        for class_name in vocabulary.classes
+        filled_box(0, 0, 1, 1, facecolor=body.vocabulary.colour(name), label=name)
+        for name in body.curve_by_name
     ]
     figure.legend(
         handles=colour_chips,
@@ -338,13 +343,13 @@ def _draw_legend(figure: Figure, vocabulary: Vocabulary, row_count: int) -> None
     )
 
 
-def _legend_row_count(vocabulary: Vocabulary, figure_inches: float) -> int:
+def _legend_row_count(names: Sequence[str], figure_inches: float) -> int:
     """The number of rows of the legend, each column as wide as the longest name in letters of 7
     points."""
-    longest_name = max(map(len, vocabulary.classes))
+    longest_name = max(map(len, names))
     column_inches = 0.28 + 0.058 * longest_name  # the chip with its gaps, and the letters
     column_count = max(1, math.floor(figure_inches / column_inches))
-    return math.ceil(len(vocabulary.classes) / column_count)
+    return math.ceil(len(names) / column_count)
 
 
 def _draw_borders(axis: Axes, columns: PanelColumns, heights_mm: Sequence[float]) -> None:

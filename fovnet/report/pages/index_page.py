@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from fovnet.decision.answer import PART_LEVEL
 from fovnet.decision.answers_table import TableRows
 from fovnet.decision.statements import SOME_UNSURE, UNSURE, YES, Statement, is_guess_sure
 from fovnet.own_files import (
@@ -26,11 +27,13 @@ from fovnet.records import read_json, write_text
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.doubt_words import doubt_in_words
+from fovnet.report.content.parts import PartAnswers, parts_in_rows
 from fovnet.report.content.region_answers import (
     GUESS_EXPLANATION,
     STATUS_IN_WORDS,
     RegionChip,
     answer_sentence,
+    chips_of_parts,
     chips_of_spans,
     chips_of_statements,
 )
@@ -89,7 +92,7 @@ class IndexPage:
     unlisted_count   the number of the others
     rows             all volumes
     html_rows        those that are written as HTML, the first
-    class_names      of the regions, and of none
+    class_names      of the regions, each followed by its parts, and of none
     class_colours    of the same
     guess_words      what a best guess is, where any is not sure
     """
@@ -117,7 +120,8 @@ def make_index_page(
     """The index from what the tables hold of each volume; doubts of flagged volumes that are not
     told there are read from their JSON in `folder`.
 
-    series   rows of found.tsv, of which those set aside are counted
+    vocabulary  the classes of the networks
+    series      rows of found.tsv, of which those set aside are counted
     """
     index_rows = []
     count_by_status: Counter[str] = Counter()
@@ -153,8 +157,8 @@ def make_index_page(
         unlisted_count=max(0, len(unread_series) - MOST_UNREAD_LISTED),
         rows=tuple(rows_by_urgency),
         html_rows=tuple(rows_by_urgency[:ROWS_IN_HTML]),
-        class_names=vocabulary.classes,
-        class_colours=tuple(map(vocabulary.colour, vocabulary.classes)),
+        class_names=vocabulary.answer_names,
+        class_colours=tuple(map(vocabulary.colour, vocabulary.answer_names)),
         guess_words=guess_words,
     )
 
@@ -290,12 +294,17 @@ def _index_row(
     """The row of one volume, from what the tables hold of it and the files that are there, paths
     relative to the index.  Its doubts are cut to LONGEST_DOUBT, unless it is refused."""
     first_span = volume.spans[0]
-    statements = volume.statements(vocabulary.classes[:-1])
+    statements = volume.statements(vocabulary.whole.classes[:-1])
+    parts = parts_in_rows(volume, vocabulary)
     volume_id = str(first_span["volume_id"])
     status = str(first_span["status"])
-    span_regions = [str(span["region"]) for span in volume.spans if span.get("region")]
+    span_regions = [
+        str(span["region"])
+        for span in volume.spans
+        if span.get("region") and span.get("level") != PART_LEVEL
+    ]
     regions = tuple(dict.fromkeys(span_regions))
-    chips = chips_of_statements(statements, vocabulary)
+    chips = _chips_with_parts(statements, parts, vocabulary)
     if not chips:
         chips = chips_of_spans(regions, status, vocabulary)
     if status != "refused" and len(doubt_text) > LONGEST_DOUBT:
@@ -307,7 +316,7 @@ def _index_row(
     return IndexRow(
         volume_id=volume_id,
         status=status,
-        sentence=answer_sentence(statements, regions, status),
+        sentence=answer_sentence(statements, regions, status, parts),
         chips=chips,
         no_region_answer=_no_region_answer(status, regions, chips),
         confidence=sure_confidence,
@@ -316,6 +325,18 @@ def _index_row(
         thumbnail_address=_address_of(thumbnail_name(volume_id), present_files),
         certainty=_certainty(statements, volume_confidence),
     )
+
+
+def _chips_with_parts(
+    statements: Sequence[Statement], parts: PartAnswers, vocabulary: Vocabulary
+) -> tuple[RegionChip, ...]:
+    """A chip for each statement, followed by those of its parts."""
+    chips: list[RegionChip] = []
+    for statement, chip in zip(
+        statements, chips_of_statements(statements, vocabulary), strict=True
+    ):
+        chips += [chip, *chips_of_parts(statement, parts, vocabulary)]
+    return tuple(chips)
 
 
 def _no_region_answer(status: str, regions: Sequence[str], chips: Sequence[RegionChip]) -> str:
@@ -341,7 +362,7 @@ def _address_of(path: str, present_files: Collection[str]) -> str:
 def _is_guess_unsure(index_row: IndexRow) -> bool:
     """Whether a region of its best guess is unsure, by probabilities."""
     return any(
-        chip.is_guess and chip.answer == UNSURE and chip.percent is not None
+        chip.is_guess and chip.answer == UNSURE and chip.percent is not None and not chip.whole
         for chip in index_row.chips
     )
 
@@ -436,7 +457,9 @@ def _regions_table(index_rows: Sequence[IndexRow], vocabulary: Vocabulary) -> Re
                 sure_count_by_region[region] += 1
             if answer in (YES, UNSURE):
                 possible_count_by_region[region] += 1
-    possible_regions = [region for region in vocabulary.classes if possible_count_by_region[region]]
+    possible_regions = [
+        region for region in vocabulary.answer_names if possible_count_by_region[region]
+    ]
     rows = [
         (region, f"{sure_count_by_region[region]:,}", f"{possible_count_by_region[region]:,}")
         for region in possible_regions

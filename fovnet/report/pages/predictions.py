@@ -21,6 +21,7 @@ from fovnet.own_files import page_name, thumbnail_name
 from fovnet.records import write_json
 from fovnet.regions import Vocabulary
 from fovnet.report.content.faces import cover_faces
+from fovnet.report.content.parts import parts_in_facts
 from fovnet.report.content.region_answers import find_unsure_regions
 from fovnet.report.figures.body import Body
 from fovnet.report.figures.body_figure import volume_figure
@@ -47,7 +48,8 @@ def write_prediction(
     """Writes the picture of one answer, its page and, last, its JSON: a volume with a JSON is
     complete; returns its rows of the tables.
 
-    model_identity, engine, model_name  `identity`, `engine_facts` and `name` of the ensemble
+    vocabulary                          of the ensemble's networks
+    model_identity, engine, model_name  its `identity`, `engine_facts` and `name`
     A volume that raises an exception meanwhile is refused, as "internal".  Raises OSError if the
     disk is full, or the folder cannot be written: no volume is to blame for that.
     """
@@ -94,7 +96,7 @@ def _write_answer(
     """
     answer = answered_volume.answer
     volume_json = answer_facts(
-        answer, answered_volume.stack, answered_volume.raw_probabilities, vocabulary
+        answer, answered_volume.stack, answered_volume.raw_probabilities, vocabulary.whole
     ) | {
         "rows": table_rows(answer, answered_volume.stack),
         "model": model_identity,
@@ -198,14 +200,22 @@ def _body_of(
     pixels = stack.pixels
     if not faces:
         class_shares = (decision.decided_labels, raw, smoothed)
-        pixels = cover_faces(pixels, stack.z_mm, vocabulary, class_shares)
-    spans = spans_in(volume_json["spans"])
-    return Body(pixels, stack.z_mm, stack.side_mm, smoothed, spans, vocabulary)
+        pixels = cover_faces(pixels, stack.z_mm, vocabulary.whole, class_shares)
+    parts = parts_in_facts(volume_json)
+    spans = parts.divide(spans_in(volume_json["spans"]))
+    return Body(
+        pixels, stack.z_mm, stack.side_mm, smoothed, spans, vocabulary, parts.shares_by_region
+    )
 
 
 def _unsure_regions_of(answer: Answer, body: Body) -> frozenset[str]:
+    """The regions and parts whose spans are guesses."""
+    statements = [
+        *answer.statements,
+        *(part for division in answer.divisions for part in division.statements),
+    ]
     return frozenset(
-        find_unsure_regions(answer.statements, [span.region for span in body.spans], answer.status)
+        find_unsure_regions(statements, [span.region for span in body.spans], answer.status)
     )
 
 

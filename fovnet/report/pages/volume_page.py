@@ -21,11 +21,13 @@ from fovnet.records import write_text
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.doubt_words import doubt_in_words
+from fovnet.report.content.parts import PartAnswers, parts_in_facts
 from fovnet.report.content.region_answers import (
     GUESS_EXPLANATION,
     STATUS_IN_WORDS,
     DoubtGroup,
     RegionChip,
+    chips_of_parts,
     chips_of_statements,
     find_unsure_regions,
     group_doubts,
@@ -88,7 +90,8 @@ class VolumePage:
     guess_words       what a best guess is, where it is not sure
     least_mm          length of a region from which on it counts as shown
     chips             the answer region by region; none for an ensemble that gives none
-    statements        the same as a table
+    part_chips        that on the parts of each region that may be shown and has parts
+    statements        both as a table
     spans             predicted ones
     borders           between them, where nothing is said region by region
     origins           where the answer comes from
@@ -109,6 +112,7 @@ class VolumePage:
     guess_words: str
     least_mm: str
     chips: tuple[RegionChip, ...]
+    part_chips: tuple[tuple[RegionChip, ...], ...]
     statements: ReportTable
     doubts: tuple[DoubtGroup, ...]
     spans: ReportTable
@@ -136,27 +140,29 @@ def make_volume_page(
     """The page of a decided volume, from the facts of its JSON and its slices (s, 128, 128); what
     the facts lack is left out.
 
-    faces  False if slices that may show a face are covered in `pixels`; the page then states it
+    vocabulary  the classes of the networks
+    faces       False if slices that may show a face are covered in `pixels`; the page then states
+                it
     """
     span_facts = list(volume_json["spans"])
     border_facts = list(volume_json.get("boundaries") or ())
     statements = tuple(map(statement_in, volume_json.get("statements") or ()))
+    parts = parts_in_facts(volume_json)
     status = str(volume_json["status"])
     doubt_groups = group_doubts(volume_json, statements)
     is_guess = is_only_guess(statements, status)
     unsure_regions = find_unsure_regions(
-        statements, [str(span["region"]) for span in span_facts], status
+        (*statements, *parts.statements), [str(span["region"]) for span in span_facts], status
     )
     shown_slices = _evenly_spaced(len(pixels))
-    body = _body_of(volume_json, pixels, vocabulary)
+    body = _body_of(volume_json, pixels, vocabulary, parts)
     drawing = draw_body(body, borders_in(border_facts) or ())
-    legend = sorted(drawing.curves, key=lambda curve: vocabulary.classes.index(curve.name))
     if statements:
-        sentence = statement_sentences(statements)
+        sentence = statement_sentences(statements, parts.name_regions(statements))
         extent = _extent_text(volume_json, is_guess)
         border_facts = []  # the statements tell the ends of regions
     else:
-        sentence = _whole_volume_sentence(volume_json, vocabulary)
+        sentence = _whole_volume_sentence(volume_json, vocabulary.whole)
         extent = ""
     return VolumePage(
         volume_id=str(volume_json["volume_id"]),
@@ -166,18 +172,23 @@ def make_volume_page(
         guess_words=_guess_words(statements),
         least_mm=_mm_text(volume_json.get("min_extent_mm", DEFAULT_LEAST_MM)),
         chips=chips_of_statements(statements, vocabulary),
-        statements=_statements_table(statements, vocabulary),
+        part_chips=tuple(
+            chips_of_parts(statement, parts, vocabulary)
+            for statement in statements
+            if parts.of(statement)
+        ),
+        statements=_statements_table(statements, parts, vocabulary),
         doubts=doubt_groups,
-        spans=_spans_table(span_facts, unsure_regions),
+        spans=_spans_table(span_facts, volume_json.get("part_spans") or (), parts, unsure_regions),
         borders=_borders_table(border_facts),
         origins=_origins_table(volume_json, body.z_mm),
         figures=_figures_table(volume_json, doubt_groups),
-        legend=tuple(legend),
+        legend=_legend_of(drawing, vocabulary),
         drawing=drawing,
         sheet=jpeg_uri(contact_sheet(pixels[shown_slices], SLICES_PER_LINE), SHEET_QUALITY),
         sheet_words=_sheet_words(len(shown_slices), len(pixels)),
         viewer=_slice_viewer(
-            volume_json, shown_slices, drawing, vocabulary, is_guess, unsure_regions
+            volume_json, shown_slices, drawing, vocabulary.whole, is_guess, unsure_regions
         ),
         are_faces_shown=faces,
         is_only_guess=is_guess,
@@ -201,8 +212,17 @@ def _sheet_words(drawn_count: int, slice_count: int) -> str:
     )
 
 
+def _legend_of(drawing: BodyDrawing, vocabulary: Vocabulary) -> tuple[ProbabilityCurve, ...]:
+    """A curve of each class that has one, in the order of the names."""
+    curve_by_name = {curve.name: curve for curve in drawing.curves}
+    return tuple(curve_by_name[name] for name in vocabulary.answer_names if name in curve_by_name)
+
+
 def _body_of(
-    volume_json: Mapping[str, Any], pixels: NDArray[np.uint8], vocabulary: Vocabulary
+    volume_json: Mapping[str, Any],
+    pixels: NDArray[np.uint8],
+    vocabulary: Vocabulary,
+    parts: PartAnswers,
 ) -> Body:
     """A volume to draw, from the facts of its JSON and its slices."""
     return Body(
@@ -210,8 +230,9 @@ def _body_of(
         np.asarray(volume_json["z_mm"], dtype=np.float64),
         float(volume_json["side_mm"]),
         np.asarray(volume_json["smoothed"], dtype=np.float64),
-        spans_in(volume_json["spans"]),
+        parts.divide(spans_in(volume_json["spans"])),
         vocabulary,
+        parts.shares_by_region,
     )
 
 
@@ -283,24 +304,38 @@ def _reach_phrase(volume_json: Mapping[str, Any]) -> str:
     return f"from {_mm_text(low_mm)} to {_mm_text(high_mm)} of {owner} height"
 
 
-def _statements_table(statements: Sequence[Statement], vocabulary: Vocabulary) -> ReportTable:
-    """One row per statement: the answer, its probability, both ends, and why it is unsure."""
-    rows = [
-        (
-            statement.region,
-            statement.answer,
-            f"{statement.probability:.2f}",
-            _end_text(statement.lower),
-            _end_text(statement.upper),
-            _doubts_text(statement),
-        )
-        for statement in statements
-    ]
+def _statements_table(
+    statements: Sequence[Statement], parts: PartAnswers, vocabulary: Vocabulary
+) -> ReportTable:
+    """One row per statement, each followed by those on the parts of its region: the answer, its
+    probability, both ends, and why it is unsure."""
+    rows = []
+    colours = []
+    for statement in statements:
+        rows.append((statement.region, *_statement_cells(statement)))
+        colours.append(vocabulary.colour(statement.region))
+        for part in parts.of(statement):
+            rows.append((_part_text(statement.region, part.region), *_statement_cells(part)))
+            colours.append(vocabulary.colour(part.region))
     end_titles = ("from (90 % interval)", "to (90 % interval)")
     header = ("region", "shown?", "probability", *end_titles, "unsure because")
-    return ReportTable(
-        header, rows, [vocabulary.colour(statement.region) for statement in statements]
+    return ReportTable(header, rows, colours)
+
+
+def _statement_cells(statement: Statement) -> tuple[str, ...]:
+    """The cells of a statement after its name."""
+    return (
+        statement.answer,
+        f"{statement.probability:.2f}",
+        _end_text(statement.lower),
+        _end_text(statement.upper),
+        _doubts_text(statement),
     )
+
+
+def _part_text(region: str, part: str) -> str:
+    """ "legs: knee": a part in a table of regions."""
+    return f"{region}: {part}"
 
 
 def _end_text(end: RegionEnd | None) -> str:
@@ -361,25 +396,39 @@ def _classes_text(
 
 
 def _spans_table(
-    spans: Sequence[Mapping[str, Any]], unsure_regions: Collection[str]
+    spans: Sequence[Mapping[str, Any]],
+    part_spans: Sequence[Mapping[str, Any]],
+    parts: PartAnswers,
+    unsure_regions: Collection[str],
 ) -> ReportTable:
-    """One row per span, as in a volume's JSON: its slices, its heights, and its confidence where it
-    is sure."""
+    """One row per span, as in a volume's JSON, each followed by those of its parts: its slices, its
+    heights, and its confidence where it is sure."""
     rows = []
     for span in spans:
-        confidence_text = f"{span['confidence']:.2f}"
-        if span["region"] in unsure_regions:
-            confidence_text = DASH
-        rows.append(
+        rows.append((_region_text(span), *_span_cells(span, unsure_regions)))
+        names = {part_span.region for part_span in parts.spans_in(span["region"])}
+        rows += [
             (
-                _region_text(span),
-                f"{span['first_slice']} to {span['last_slice']}",
-                _mm_text(span["from_mm"]),
-                _mm_text(span["to_mm"]),
-                confidence_text,
+                _part_text(span["region"], part_span["region"]),
+                *_span_cells(part_span, unsure_regions),
             )
-        )
+            for part_span in part_spans
+            if part_span["region"] in names
+        ]
     return ReportTable(("region", "slices", "from", "to", "confidence"), rows)
+
+
+def _span_cells(span: Mapping[str, Any], unsure_regions: Collection[str]) -> tuple[str, ...]:
+    """The cells of a span after its name."""
+    confidence_text = f"{span['confidence']:.2f}"
+    if span["region"] in unsure_regions:
+        confidence_text = DASH
+    return (
+        f"{span['first_slice']} to {span['last_slice']}",
+        _mm_text(span["from_mm"]),
+        _mm_text(span["to_mm"]),
+        confidence_text,
+    )
 
 
 def _region_text(span: Mapping[str, Any]) -> str:
@@ -462,8 +511,9 @@ def _slice_viewer(
     of the volume is a guess, `unsure_regions` the regions whose spans are."""
     is_class_of_slices = np.asarray(volume_json["decided"], dtype=bool)[shown_slices]
     heights_mm = np.asarray(volume_json["z_mm"], dtype=np.float64)[shown_slices]
+    parts = parts_in_facts(volume_json)
     predicted_texts = [
-        _classes_text(is_class, z_mm, volume_json, vocabulary, unsure_regions)
+        parts.name_at(z_mm) + _classes_text(is_class, z_mm, volume_json, vocabulary, unsure_regions)
         for is_class, z_mm in zip(is_class_of_slices, heights_mm.tolist(), strict=True)
     ]
     is_unsure_class = np.isin(vocabulary.classes, list(unsure_regions))
