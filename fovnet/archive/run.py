@@ -209,9 +209,11 @@ class ArchiveRun:
 
     def _counted_cells(self, rows: TableRows) -> list[Any]:
         """What the journal keeps of the answer on a volume, to count it after a restart: status,
-        codes, and {region: answer}."""
+        codes, and {region or part of one: answer}."""
         cell_by_column = dict(zip(VOLUME_COLUMNS, rows.answer, strict=False))
-        statements = rows.statements(self.networks.vocabulary.classes[:-1])
+        statements = rows.statements(
+            self.networks.vocabulary.classes[:-1], self.networks.network_vocabulary.part_names
+        )
         answer_by_region = {statement.region: statement.answer for statement in statements}
         return [cell_by_column["status"], cell_by_column["code"].split(), answer_by_region]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,7 +39,9 @@ from fovnet.decision.predict import predict_volumes
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.own_files import count_other_answers, find_path_answered_before
 from fovnet.records import BLANK_BY_CHARACTER, write_tsv
+from fovnet.regions import Vocabulary
 from fovnet.report.content.doubt_words import CODES
+from fovnet.report.content.parts import divide_rows
 from fovnet.report.pages import answers_folder, covering, predictions
 from fovnet.volume.sources.discovery import (
     Discovery,
@@ -382,11 +385,7 @@ def write_tables(
     """Writes answers.tsv, spans.tsv and, with pages, index.html; whether the first was written,
     which takes networks that answer region by region."""
     has_answers_by_region = _write_answers(folder, rows_of_volumes, networks)
-    _write_spans(
-        folder,
-        [row for rows in rows_of_volumes for row in rows.spans],
-        networks.network_vocabulary.part_names,
-    )
+    _write_spans(folder, rows_of_volumes, networks.network_vocabulary)
     if pages:
         predictions.write_index_of(
             folder, rows_of_volumes, networks.network_vocabulary, series_rows, included_kinds
@@ -412,13 +411,17 @@ def _write_answers(folder: Path, rows_of_volumes: list[TableRows], networks: Ens
     return True
 
 
-def _write_spans(folder: Path, span_rows: list[dict[str, Any]], part_names: Sequence[str]) -> None:
-    """Writes spans.tsv; prints the first rows too, if stdout is a terminal."""
-    write_tsv(folder / SPANS_TABLE_NAME, span_columns(part_names), span_rows, keep_same=True)
+def _write_spans(folder: Path, volumes: Sequence[TableRows], vocabulary: Vocabulary) -> None:
+    """Writes spans.tsv of networks of these classes; prints the first rows too, each region by its
+    parts, if stdout is a terminal."""
+    span_rows = [row for rows in volumes for row in rows.spans]
+    columns = span_columns(vocabulary.part_names)
+    write_tsv(folder / SPANS_TABLE_NAME, columns, span_rows, keep_same=True)
     if not os.isatty(1):
         return
     table = Table("volume", "status", "region", "from mm", "to mm", "confidence", "message")
-    for row in span_rows[:MOST_ROWS_PRINTED]:
+    told_rows = (row for volume in volumes for row in divide_rows(volume, vocabulary))
+    for row in islice(told_rows, MOST_ROWS_PRINTED):
         table.add_row(
             row["volume_id"],
             row["status"],

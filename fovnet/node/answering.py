@@ -64,10 +64,10 @@ class Answering:
     @cached_property
     def table(self) -> AnswersTable:
         """The rows of all answers."""
-        regions: tuple[str, ...] = ()
-        if self.ensemble.rule.states_regions:
-            regions = self.ensemble.vocabulary.classes[:-1]
-        return AnswersTable(self.places, regions)
+        if not self.ensemble.rule.states_regions:
+            return AnswersTable(self.places, ())
+        regions = self.ensemble.vocabulary.classes[:-1]
+        return AnswersTable(self.places, regions, self.ensemble.network_vocabulary.part_names)
 
     def answer(self, series_folder: Path) -> list[VolumeAnswer]:
         """The answers on the volumes in `series/KEY-N`, which are then on disk with their reports.

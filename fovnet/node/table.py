@@ -28,13 +28,14 @@ VOLUME_ID_PATTERN = re.compile(r"([0-9a-f]+)-(\d+)(-.+)?")
 
 @dataclass
 class AnswersTable:
-    """answers.tsv of a node's folder, for these regions; written by one thread.
+    """answers.tsv of a node's folder, for these regions and parts of them; written by one thread.
 
     tally  of its rows, once it was mended
     """
 
     places: Places
     regions: Sequence[str]
+    parts: Sequence[str] = ()
     tally: Tally = field(default_factory=Tally)
     _is_up_to_date: bool = field(default=False, init=False)
 
@@ -54,7 +55,7 @@ class AnswersTable:
         new_lines = self._newest_lines(key)
         with self.path.open("a", encoding="utf-8") as table_file:
             table_file.write("".join(f"{line}\n" for line in new_lines))
-        self.tally.add(answers_in_lines(new_lines, self._columns, self.regions))
+        self.tally.add(self._count_lines(new_lines))
         self._is_up_to_date = True
 
     def mend(self) -> None:
@@ -78,12 +79,15 @@ class AnswersTable:
         write_text(
             self.path, header_line + "".join(f"{line}\n" for line in table_lines), keep_same=True
         )
-        self.tally.replace(answers_in_lines(table_lines, self._columns, self.regions))
+        self.tally.replace(self._count_lines(table_lines))
         self._is_up_to_date = True
+
+    def _count_lines(self, lines: Iterable[str]) -> list[CountedAnswer]:
+        return answers_in_lines(lines, self._columns, (*self.regions, *self.parts))
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        return (*answer_columns(self.regions), *UID_COLUMNS)
+        return (*answer_columns(self.regions, self.parts), *UID_COLUMNS)
 
     def _lines_by_key(self) -> dict[str, dict[str, str]]:
         """{key of a series: {volume_id: line}} of the whole lines in the file; none where it has

@@ -39,7 +39,7 @@ class Shares:
 
 
 def count_kinds(answers: Iterable[CountedAnswer]) -> Shares:
-    """The shares of these answers: by status, `shows REGION`, `unsure` of any region, and
+    """The shares of these answers: by status, `shows REGION`, `unsure` of any or a part, and
     `unlike-training`, what looks like nothing that the networks know."""
     counts: Counter[str] = Counter()
     volume_count = 0

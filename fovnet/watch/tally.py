@@ -17,7 +17,8 @@ class CountedAnswer:
     """What is counted of the answer on a volume.
 
     codes             of its doubts, or of its refusal
-    answer_by_region  yes, no or unsure; empty where nothing is said region by region
+    answer_by_region  yes, no or unsure of each, and of parts; empty where nothing is said region by
+                      region
     """
 
     volume_id: str

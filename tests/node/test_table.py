@@ -8,8 +8,8 @@ import pytest
 
 from fovnet.decision.answers_table import answer_columns
 from fovnet.node.places import Places, hash_uids
-from fovnet.node.table import UID_COLUMNS, AnswersTable
-from fovnet.records import read_tsv, write_json
+from fovnet.node.table import UID_COLUMNS, AnswersTable, read_counted_answers
+from fovnet.records import read_json, read_tsv, write_json
 from tests.node.parties import at_work, statuses
 
 REGIONS = ("legs", "head")
@@ -70,6 +70,19 @@ def test_a_first_answer_is_appended_and_a_later_version_takes_its_place(places) 
         *answer_columns(REGIONS),
         *UID_COLUMNS,
     ]
+
+
+def test_of_networks_that_answer_on_parts_it_counts_them_after_all_regions(places) -> None:
+    answer(places, "a", 1)
+    path = places.answers / "a-1.json"
+    facts = read_json(path)
+    statement = facts["statements"][0]
+    write_json(path, facts | {"parts": [statement | {"region": "neck", "answer": "unsure"}]})
+    table = AnswersTable(places, REGIONS, ["neck", "skull"])
+    table.add("a", 1)
+    assert (read_tsv(table.path)[0]["neck"], read_tsv(table.path)[0]["skull"]) == ("unsure", "")
+    assert table.tally.by_region() == {("head", "yes"): 1, ("neck", "unsure"): 1}
+    assert read_counted_answers(table.path) == table.tally.recent()
 
 
 @pytest.mark.parametrize("harm", ["gone", "cut", "twice", "columns", "zeros", "none"])

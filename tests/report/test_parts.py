@@ -26,7 +26,7 @@ from fovnet.evaluate.stored_answers import spans_in
 from fovnet.own_files import thumbnail_name
 from fovnet.records import as_json_type
 from fovnet.regions import DEFAULT, NINE
-from fovnet.report.content.parts import parts_in_facts, parts_in_rows
+from fovnet.report.content.parts import divide_rows, parts_in_facts, parts_in_rows
 from fovnet.report.figures.body import Body
 from fovnet.report.figures.thumbnail import draw_thumbnail
 from fovnet.report.pages.index_page import make_index_page, script_data
@@ -102,6 +102,19 @@ def test_a_region_is_called_by_its_parts_where_these_are_sure_throughout(name, s
     assert page_of(name).sentence == sentence
     (row,) = index_of([name], tmp_path).rows
     assert row.sentence == sentence
+
+
+def test_a_printed_table_has_a_row_for_each_of_these_names():
+    names = {}
+    for name in SLICES_BY_VOLUME:
+        rows = divide_rows(TableRows.from_facts(answered(name)[1]), NINE)
+        names[name] = [row["region"] for row in rows]
+    assert names == {
+        "leg": ["legs (foot, lower leg and knee, perhaps thigh)"],
+        "knee": ["lower leg", "knee", "thigh"],
+        "neck": ["neck", "skull"],
+        "chest": ["chest"],
+    }
 
 
 def part(name: str, answer: str, *, has_span: bool = True) -> Statement:

@@ -30,6 +30,7 @@ checklists          of two guidelines
 
 On the page of one volume:
 region_answers      what is said of each region, as chips and in a sentence
+parts               of the parts of regions
 
 cells           tables and measured numbers
 wording         numbers as text

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.answer import PART_LEVEL
 from fovnet.decision.answers_table import TableRows
 from fovnet.decision.division import find_finest_names
 from fovnet.decision.statements import NO, UNSURE, YES, Statement
@@ -24,7 +25,7 @@ from fovnet.words import join_names
 
 
 @dataclass(frozen=True, eq=False)
-class PartAnswers:
+class VolumeParts:
     """What is said of the parts of the regions of a volume; empty where nothing is.
 
     statements_by_region  on the parts of each region, feet to head
@@ -103,7 +104,7 @@ def _name_with_parts(region: str, part_statements: Sequence[Statement]) -> str:
     return f"{region} ({words})"
 
 
-def parts_in_facts(volume_json: Mapping[str, Any]) -> PartAnswers:
+def parts_in_facts(volume_json: Mapping[str, Any]) -> VolumeParts:
     """What a volume's JSON says of parts."""
     statements_by_region: dict[str, list[Statement]] = {}
     for row in volume_json.get("parts") or ():
@@ -112,12 +113,12 @@ def parts_in_facts(volume_json: Mapping[str, Any]) -> PartAnswers:
         region: np.asarray(shares, dtype=np.float64)
         for region, shares in (volume_json.get("smoothed_parts") or {}).items()
     }
-    return PartAnswers(
+    return VolumeParts(
         statements_by_region, spans_in(volume_json.get("part_spans") or ()), shares_by_region
     )
 
 
-def parts_in_rows(volume: TableRows, vocabulary: Vocabulary) -> PartAnswers:
+def parts_in_rows(volume: TableRows, vocabulary: Vocabulary) -> VolumeParts:
     """What the tables say of the parts of a volume's regions, without their spans, for networks of
     these classes."""
     statements = volume.statements(vocabulary.whole.classes[:-1], vocabulary.part_names)
@@ -126,4 +127,21 @@ def parts_in_rows(volume: TableRows, vocabulary: Vocabulary) -> PartAnswers:
         region: [statement_by_name[part] for part in parts if part in statement_by_name]
         for region, parts in vocabulary.parts.items()
     }
-    return PartAnswers(statements_by_region)
+    return VolumeParts(statements_by_region)
+
+
+def divide_rows(volume: TableRows, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+    """Its rows of spans.tsv, one for each span of what regions are called, for networks of these
+    classes: those of parts in the place of a region that they surely fill, else the region's with
+    the names of its parts."""
+    parts = parts_in_rows(volume, vocabulary)
+    names_by_region = parts.name_regions(volume.statements(vocabulary.whole.classes[:-1]))
+    part_rows = [row for row in volume.spans if row.get("level") == PART_LEVEL]
+    rows: list[dict[str, Any]] = []
+    for row in volume.spans:
+        if row.get("level") != PART_LEVEL:
+            names = names_by_region.get(row.get("region", ""), ())
+            rows += [part_row for part_row in part_rows if part_row["region"] in names] or [
+                row | {"region": " ".join(names) or row.get("region")}
+            ]
+    return rows

@@ -23,7 +23,7 @@ from fovnet.decision.statements import (
 )
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.doubt_words import doubt_in_words
-from fovnet.report.content.parts import PartAnswers
+from fovnet.report.content.parts import VolumeParts
 from fovnet.report.content.wording import whole_mm
 from fovnet.words import join_names
 
@@ -95,7 +95,7 @@ def chips_of_statements(
 
 
 def chips_of_parts(
-    statement: Statement, parts: PartAnswers, vocabulary: Vocabulary
+    statement: Statement, parts: VolumeParts, vocabulary: Vocabulary
 ) -> tuple[RegionChip, ...]:
     """A chip for each part of the region of a statement; none of one that is surely not shown."""
     part_statements = parts.of(statement)
@@ -136,7 +136,7 @@ def chips_of_spans(
 
 
 def answer_sentence(
-    statements: Sequence[Statement], regions: Sequence[str], status: str, parts: PartAnswers
+    statements: Sequence[Statement], regions: Sequence[str], status: str, parts: VolumeParts
 ) -> str:
     """What is said of a volume, in plain words; "" of a refused one.
 

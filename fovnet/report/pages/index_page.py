@@ -27,7 +27,7 @@ from fovnet.records import read_json, write_text
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.doubt_words import doubt_in_words
-from fovnet.report.content.parts import PartAnswers, parts_in_rows
+from fovnet.report.content.parts import VolumeParts, parts_in_rows
 from fovnet.report.content.region_answers import (
     GUESS_EXPLANATION,
     STATUS_IN_WORDS,
@@ -328,7 +328,7 @@ def _index_row(
 
 
 def _chips_with_parts(
-    statements: Sequence[Statement], parts: PartAnswers, vocabulary: Vocabulary
+    statements: Sequence[Statement], parts: VolumeParts, vocabulary: Vocabulary
 ) -> tuple[RegionChip, ...]:
     """A chip for each statement, followed by those of its parts."""
     chips: list[RegionChip] = []

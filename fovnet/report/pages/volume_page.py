@@ -21,7 +21,7 @@ from fovnet.records import write_text
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.doubt_words import doubt_in_words
-from fovnet.report.content.parts import PartAnswers, parts_in_facts
+from fovnet.report.content.parts import VolumeParts, parts_in_facts
 from fovnet.report.content.region_answers import (
     GUESS_EXPLANATION,
     STATUS_IN_WORDS,
@@ -222,7 +222,7 @@ def _body_of(
     volume_json: Mapping[str, Any],
     pixels: NDArray[np.uint8],
     vocabulary: Vocabulary,
-    parts: PartAnswers,
+    parts: VolumeParts,
 ) -> Body:
     """A volume to draw, from the facts of its JSON and its slices."""
     return Body(
@@ -305,7 +305,7 @@ def _reach_phrase(volume_json: Mapping[str, Any]) -> str:
 
 
 def _statements_table(
-    statements: Sequence[Statement], parts: PartAnswers, vocabulary: Vocabulary
+    statements: Sequence[Statement], parts: VolumeParts, vocabulary: Vocabulary
 ) -> ReportTable:
     """One row per statement, each followed by those on the parts of its region: the answer, its
     probability, both ends, and why it is unsure."""
@@ -398,7 +398,7 @@ def _classes_text(
 def _spans_table(
     spans: Sequence[Mapping[str, Any]],
     part_spans: Sequence[Mapping[str, Any]],
-    parts: PartAnswers,
+    parts: VolumeParts,
     unsure_regions: Collection[str],
 ) -> ReportTable:
     """One row per span, as in a volume's JSON, each followed by those of its parts: its slices, its
