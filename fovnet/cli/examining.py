@@ -15,12 +15,13 @@ from fovnet.errors import ConfigError
 from fovnet.evaluate.answers import (
     Matching,
     cases_of_answers,
-    refuse_other_regions,
+    vocabulary_of_answers,
     volume_outcomes,
 )
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.evaluation import Evaluation, evaluate
 from fovnet.evaluate.matching import BY_CONTENT, BY_NAME, BY_PATH_END
+from fovnet.evaluate.parts import PART_BORDERS, PartEvaluation
 from fovnet.evaluate.writing import write_evaluation
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection.tables import read_collection
@@ -46,6 +47,23 @@ MEASURES_PRINTED = (
 )
 """The measures that `examine` prints, those of statements where answers are given region by region;
 the tables have all."""
+
+PART_MEASURES_PRINTED = (
+    "statements_decided",
+    "yes_wrong",
+    "no_wrong",
+    "surely_found",
+)
+PART_BORDER_MEASURES_PRINTED = (
+    "border_signed_median_mm",
+    "border_abs_median_mm",
+    "border_within_10_mm",
+    "border_within_15_mm",
+    "border_missed",
+    "border_invented",
+    "border_interval_holds",
+)
+"""Those of parts of regions, and of the borders between them."""
 
 EXAMINE_HELP = (
     "Volumes are matched by path, else by the content of their files, else by the end of their paths, else "
@@ -99,11 +117,19 @@ def examine(
     """Compare the answers of `predict` with a labelled collection; status 3 if labelled volumes have no
     answer."""
     _refuse_in_inputs(out_folder, truth, answers)
-    region_vocabulary = vocabulary(regions)
-    refuse_other_regions(answers, region_vocabulary)
-    matching = Matching.of(answers, read_collection(truth, region_vocabulary))
-    cases, unanswered_ids, unlabelled_ids = cases_of_answers(matching, region_vocabulary)
-    evaluation = evaluate(cases, region_vocabulary, bootstrap=bootstrap, seed=seed)
+    network_vocabulary = vocabulary(regions)
+    region_vocabulary = vocabulary_of_answers(answers, network_vocabulary)
+    matching = Matching.of(answers, read_collection(truth, network_vocabulary))
+    cases, unanswered_ids, unlabelled_ids = cases_of_answers(
+        matching, region_vocabulary, network_vocabulary
+    )
+    evaluation = evaluate(
+        cases,
+        region_vocabulary,
+        bootstrap=bootstrap,
+        seed=seed,
+        network_vocabulary=network_vocabulary,
+    )
     # written before anything is printed, since a closed pipe ends the command
     written_files = write_evaluation(
         out_folder, evaluation, settings={"regions": regions, "bootstrap": bootstrap}
@@ -112,6 +138,8 @@ def examine(
     _show_matched_otherwise(matching)
     _show_volumes(cases, region_vocabulary)
     _show_rates(evaluation)
+    if evaluation.parts is not None:
+        _show_parts(evaluation.parts)
     out.print("  ".join(map(str, written_files)))
     if unanswered_ids:
         raise typer.Exit(3)
@@ -205,3 +233,22 @@ def _show_rates(evaluation: Evaluation) -> None:
                 measure_in_words, measure_text(measure_of_all), measure_text(measure_of_answered)
             )
     show_table(table)
+
+
+def _show_parts(parts: PartEvaluation) -> None:
+    """Prints the measures of the parts of regions, and those of the borders between them."""
+    for title, first_column, names, regions in (
+        ("parts of regions", "part", PART_MEASURES_PRINTED, ("", *parts.part_names)),
+        (
+            "borders between parts",
+            "border",
+            PART_BORDER_MEASURES_PRINTED,
+            (PART_BORDERS, *parts.border_kinds),
+        ),
+    ):
+        columns = [name.removeprefix("border_").replace("_", " ") for name in names]
+        table = empty_table(title, first_column, *columns)
+        for region in regions:
+            measures = [parts.find(name, region) for name in names]
+            table.add_row(region or PART_BORDERS, *map(measure_text, measures))
+        show_table(table)

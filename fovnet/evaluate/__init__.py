@@ -10,6 +10,7 @@
     measures      a number with its denominator and interval
     groups        measures of a group of volumes
     borders       between regions: errors in mm, missed, invented
+    parts         the parts of regions: statements on them, borders between them
     calibration   whether 80 % is right in 80 %
     tallies       the counts of one volume
     paired        the difference of two runs on the same volumes
@@ -22,5 +23,5 @@
     guards        refusals of subjects used before, and of changed labels
     writing       JSON for programs, TSV for spreadsheets
 
-Behind these doors: `arms`, `headers`, `overlaps`, `risk`, `shares` and `subgroups`.
+Behind these doors: `arms`, `border_measures`, `headers`, `overlaps`, `risk`, `shares` and `subgroups`.
 """

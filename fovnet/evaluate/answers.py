@@ -25,7 +25,7 @@ from fovnet.records import read_json, read_tsv, why_no_folder
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.collection.tables import Collection
-from fovnet.volume.collection.truth import find_classes_at_heights
+from fovnet.volume.collection.truth import divide_labels, find_classes_at_heights
 from fovnet.volume.slices.stack import compute_edges_mm
 from fovnet.volume.sources.source import source_of
 
@@ -47,12 +47,13 @@ class Matching:
 
 
 def cases_of_answers(
-    matching: Matching, vocabulary: Vocabulary
+    matching: Matching, vocabulary: Vocabulary, network_vocabulary: Vocabulary | None = None
 ) -> tuple[list[Case], list[str], list[str]]:
     """One case per labelled volume that has an answer, in the collection's order; the names of the
     labelled volumes without an answer; and the names of the answers on volumes that are not
     labelled.
 
+    network_vocabulary  in which the collection was read, if it has parts of the regions
     Raises CollectionError if no volume is labelled, if there is no answer on any of the labelled
     volumes, if an answer is in other classes, or if its file has changed since.
     """
@@ -82,6 +83,7 @@ def cases_of_answers(
                     match.answer,
                     collection.region_rows_by_volume[match.volume_id],
                     vocabulary,
+                    network_vocabulary or vocabulary,
                 )
             )
     matched_ids = {match.answer["volume_id"] for match in matches if match.answer}
@@ -136,9 +138,10 @@ def _read_facts_one_by_one(answers: Path, keys: Container[str]) -> Iterator[Mapp
         ) from None
 
 
-def refuse_other_regions(answers: Path, vocabulary: Vocabulary) -> None:
-    """Raise unless the first answer is in these classes.  Checked before labels are read, which
-    would report every line as a fault.
+def vocabulary_of_answers(answers: Path, network_vocabulary: Vocabulary) -> Vocabulary:
+    """The regions that the first answer in a folder is in: those that networks of these classes
+    answer, or the classes themselves.  Found before labels are read, which would report every line as
+    a fault.
 
     Raises CollectionError "answers-other-regions", and as `read_answer_facts`.
     """
@@ -150,8 +153,12 @@ def refuse_other_regions(answers: Path, vocabulary: Vocabulary) -> None:
         ),
         None,
     )
-    if first_facts is not None:
-        _refuse_other_classes(first_facts, vocabulary)
+    if first_facts is None:
+        return network_vocabulary.whole
+    if tuple(first_facts["classes"]) == network_vocabulary.classes:
+        return network_vocabulary
+    _refuse_other_classes(first_facts, network_vocabulary.whole)
+    return network_vocabulary.whole
 
 
 def _refuse_other_classes(answer_facts: Mapping[str, Any], vocabulary: Vocabulary) -> None:
@@ -188,6 +195,7 @@ def _case_of_answer(
     answer: Mapping[str, Any],
     region_rows: Sequence[RegionRow],
     vocabulary: Vocabulary,
+    network_vocabulary: Vocabulary,
 ) -> Case:
     """The case of a labelled volume from its answer; of a refused one the case of its refusal."""
     if "raw" not in answer:
@@ -204,6 +212,12 @@ def _case_of_answer(
         np.array(answer[field_name]) for field_name in ("z_mm", "covers", "vox_to_ras", "counted")
     )
     slice_count = answer.get("counted_slices") or int(covered_slices[-1, 1]) + 1
+    truth = find_classes_at_heights(
+        z_mm, counted_heights, slice_count, region_rows, network_vocabulary
+    )
+    part_truth = None
+    if vocabulary != network_vocabulary:
+        truth, part_truth = divide_labels(truth, network_vocabulary)
     return Case(
         volume_id=row.volume_id,
         subject_id=row.subject_id,
@@ -211,7 +225,8 @@ def _case_of_answer(
         attributes=row.attributes,
         z_mm=z_mm.astype(float),
         edges_mm=compute_edges_mm(z_mm, covered_slices, vox_to_ras),
-        truth=find_classes_at_heights(z_mm, counted_heights, slice_count, region_rows, vocabulary),
+        truth=truth,
+        part_truth=part_truth,
         pixels=None,
         **read_case_fields(answer),
     )

@@ -42,6 +42,20 @@ class DecidedBorder:
 
 
 @dataclass(frozen=True)
+class PartAnswers:
+    """What was answered on the parts of a volume's regions.
+
+    statements  on every part, feet to head
+    spans       in the regions that are surely shown
+    borders     between their parts, and at their ends
+    """
+
+    statements: tuple[Statement, ...]
+    spans: tuple[StoredSpan, ...]
+    borders: tuple[DecidedBorder, ...]
+
+
+@dataclass(frozen=True)
 class Case:
     """One labelled volume of the evaluated split, with its probabilities and its decision.
 
@@ -65,6 +79,9 @@ class Case:
     statements                on its regions, each that at least min_extent_mm are shown; empty
                               where nothing was said region by region
     are_extents_sure          whether nothing is doubted of the whole volume
+    part_truth                (s, q) the parts of regions that are labelled; all parts of a region
+                              where only the region is; None where the networks know no parts
+    part_answers              on them; None where nothing was said of parts
     An uncertain volume carries the answer it would have given.  A refused volume has no slices (s =
     0), and the reason in `message`.  What decisions of an older version lack is None.
     """
@@ -94,6 +111,8 @@ class Case:
     statements: tuple[Statement, ...] = ()
     min_extent_mm: float = 10.0
     are_extents_sure: bool | None = None
+    part_truth: NDArray[np.bool_] | None = None
+    part_answers: PartAnswers | None = None
 
     @property
     def is_answered(self) -> bool:

@@ -22,6 +22,7 @@ from fovnet.evaluate.groups import Group, handling_measures, make_subgroup, make
 from fovnet.evaluate.headers import HeaderRow, header_measures, header_rows
 from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.evaluate.overlaps import NO_SPANS, SpanCounts
+from fovnet.evaluate.parts import PartEvaluation, evaluate_parts
 from fovnet.evaluate.statements import statement_curve
 from fovnet.evaluate.subgroups import COLLECTION as COLLECTION
 from fovnet.evaluate.subgroups import find_groupings
@@ -130,6 +131,7 @@ class Evaluation:
                                 of statements on regions: risk and coverage by probability, and (b,
                                 3) reliability totals; empty and None unless every volume was
                                 answered region by region
+    parts          of the regions; None where nothing was said of parts, or the labels name none
     """
 
     vocabulary: Vocabulary
@@ -151,6 +153,7 @@ class Evaluation:
     stated_error: float | None = None
     statement_curve: Sequence[Mapping[str, float]] = ()
     statement_bins: Floats | None = None
+    parts: PartEvaluation | None = None
 
     @property
     def promise_met(self) -> bool | None:
@@ -179,6 +182,7 @@ def evaluate(
     seed: int,
     manifest: Sequence[ListedVolume] = (),
     stated_error: float | None = None,
+    network_vocabulary: Vocabulary | None = None,
 ) -> Evaluation:
     """Every measure of the labelled volumes of one split, with 95 % intervals over subjects.
 
@@ -234,6 +238,9 @@ def evaluate(
         stated_error=stated_error,
         statement_curve=statement_curve([tally.statements for tally in tallies]),
         statement_bins=_statement_bins(tallies),
+        parts=evaluate_parts(
+            [tally.case for tally in tallies], network_vocabulary or vocabulary, resampling
+        ),
     )
 
 

@@ -44,6 +44,7 @@ def evaluate_results(
         seed=settings.seed,
         manifest=manifest_of(pack),
         stated_error=settings.decision.stated_error,
+        network_vocabulary=network_vocabulary,
     )
     return evaluation, cases
 

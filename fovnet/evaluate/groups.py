@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.evaluate.borders import AGREEMENT_MM, ROUNDING_MM, Border
+from fovnet.evaluate.border_measures import measure_borders
+from fovnet.evaluate.borders import Border
 from fovnet.evaluate.calibration import STAGES as CALIBRATION_STAGES
 from fovnet.evaluate.calibration import expected_calibration_error
 from fovnet.evaluate.cases import STAGES, Case
-from fovnet.evaluate.measures import FEWEST_SUBJECTS, Measure, Resampling, known_values_and_cases
+from fovnet.evaluate.measures import FEWEST_SUBJECTS, Measure, Resampling
 from fovnet.evaluate.shares import share_or_nan
 from fovnet.evaluate.slices import balanced_accuracy
 from fovnet.evaluate.statements import statement_measures
@@ -72,7 +72,9 @@ def make_whole_group(
         *_roc_measures(tallies, resampling, vocabulary),
         *_volume_measures(tallies, resampling),
         *_presence_measures(tallies, resampling, vocabulary),
-        *statement_measures([tally.statements for tally in tallies], resampling, vocabulary),
+        *statement_measures(
+            [tally.statements for tally in tallies], resampling, vocabulary.classes[:-1]
+        ),
         *_border_measures(tallies, resampling, vocabulary),
         *_calibration_measures(tallies, resampling, vocabulary),
         *_risk_measures(tallies, resampling),
@@ -96,7 +98,7 @@ def make_subgroup(
             if not border.is_end
         ]
         measures = [*_slice_measures(tallies, resampling), *_volume_measures(tallies, resampling)]
-        measures += _measures_of_borders(REGION_BORDERS, region_borders, resampling)
+        measures += measure_borders(REGION_BORDERS, region_borders, resampling)
     return _group_of_tallies(f"{attribute}={value}", attribute, value, tallies, refused, measures)
 
 
@@ -316,105 +318,7 @@ def _border_measures(
     return [
         measure
         for kind_or_group, named_borders in borders_by_name.items()
-        for measure in _measures_of_borders(kind_or_group, named_borders, resampling)
-    ]
-
-
-def _measures_of_borders(
-    kind_or_group: str, borders: Sequence[tuple[int, Border]], resampling: Resampling
-) -> list[Measure]:
-    """Errors in mm of the borders found; shares of the true ones found within 10 mm and missed, and
-    of the predicted ones invented."""
-    volume_count = len(resampling.subject_index)
-    true_by_volume, missed_by_volume, near_by_volume, predicted_by_volume, invented_by_volume = (
-        np.zeros((5, volume_count), dtype=np.int64)
-    )
-    for volume_index, border in borders:
-        error_mm = border.error_mm
-        true_by_volume[volume_index] += border.true_mm is not None
-        predicted_by_volume[volume_index] += border.predicted_mm is not None
-        missed_by_volume[volume_index] += border.predicted_mm is None
-        invented_by_volume[volume_index] += border.true_mm is None
-        near_by_volume[volume_index] += (
-            error_mm is not None and abs(error_mm) <= AGREEMENT_MM + ROUNDING_MM
-        )
-    errors_mm, volume_index_by_error = known_values_and_cases(
-        [(volume_index, border.error_mm) for volume_index, border in borders]
-    )
-    absolute_errors_mm = np.abs(errors_mm)
-    error_sum_by_volume = np.bincount(
-        volume_index_by_error, absolute_errors_mm, minlength=volume_count
-    )
-    found_by_volume = np.bincount(volume_index_by_error, minlength=volume_count)
-    stage_and_region: dict[str, Any] = {"stage": "decided", "region": kind_or_group}
-    return [
-        resampling.measure_quantile(
-            "border_signed_median_mm", errors_mm, volume_index_by_error, 0.5, region=kind_or_group
-        ),
-        resampling.measure_quantile(
-            "border_abs_median_mm",
-            absolute_errors_mm,
-            volume_index_by_error,
-            0.5,
-            region=kind_or_group,
-        ),
-        resampling.measure_mean(
-            "border_abs_mean_mm", error_sum_by_volume, found_by_volume, **stage_and_region
-        ),
-        resampling.measure_quantile(
-            "border_abs_p95_mm",
-            absolute_errors_mm,
-            volume_index_by_error,
-            0.95,
-            region=kind_or_group,
-        ),
-        resampling.measure_rate(
-            "border_within_10_mm", near_by_volume, true_by_volume, **stage_and_region
-        ),
-        resampling.measure_rate(
-            "border_missed", missed_by_volume, true_by_volume, **stage_and_region
-        ),
-        resampling.measure_rate(
-            "border_invented", invented_by_volume, predicted_by_volume, **stage_and_region
-        ),
-        *_interval_measures(kind_or_group, borders, resampling),
-    ]
-
-
-def _interval_measures(
-    kind_or_group: str, borders: Sequence[tuple[int, Border]], resampling: Resampling
-) -> list[Measure]:
-    """How often the 90 % intervals of the borders found hold the true height, and their median
-    width; empty without intervals."""
-    holding_by_volume, interval_count_by_volume = np.zeros(
-        (2, len(resampling.subject_index)), dtype=np.int64
-    )
-    widths_with_volume_index = []
-    for volume_index, border in borders:
-        if (
-            border.is_in_interval is not None
-            and border.low_mm is not None
-            and border.high_mm is not None
-        ):
-            holding_by_volume[volume_index] += border.is_in_interval
-            interval_count_by_volume[volume_index] += 1
-            widths_with_volume_index.append((volume_index, border.high_mm - border.low_mm))
-    if not widths_with_volume_index:
-        return []
-    return [
-        resampling.measure_rate(
-            "border_interval_holds",
-            holding_by_volume,
-            interval_count_by_volume,
-            stage="decided",
-            region=kind_or_group,
-        ),
-        resampling.measure_quantile(
-            "border_interval_median_mm",
-            *known_values_and_cases(widths_with_volume_index),
-            0.5,
-            region=kind_or_group,
-        ),
+        for measure in measure_borders(kind_or_group, named_borders, resampling)
     ]
 
 

@@ -20,7 +20,7 @@ from fovnet.evaluate.cases import Case
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection.pack import Pack
 from fovnet.volume.collection.tables import read_collection
-from fovnet.volume.collection.truth import find_classes_of_cuts
+from fovnet.volume.collection.truth import divide_labels, find_classes_of_cuts
 
 TEST_SPLIT = "test"
 SIMULATED_COLLECTION = "phantom"  # the collection that a run simulates
@@ -114,11 +114,8 @@ def refuse_changed_labels(
                 vocabulary,
             )
             if pack.part_truth is not None:
-                cut_parts = pack.part_truth[rows_of_volume]
-                parts_now = labels_now[:, list(vocabulary.part_columns)]
-                wholes_now = np.logical_or.reduceat(labels_now, vocabulary.whole_starts, axis=1)
-                cut_labels = np.column_stack([cut_labels, cut_parts])
-                labels_now = np.column_stack([wholes_now, parts_now])
+                cut_labels = np.column_stack([cut_labels, pack.part_truth[rows_of_volume]])
+                labels_now = np.column_stack(divide_labels(labels_now, vocabulary))
             if not np.array_equal(cut_labels, labels_now):
                 raise CollectionError(
                     "evaluate-truth-changed",

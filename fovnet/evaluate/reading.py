@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case, case_of_refusal
-from fovnet.evaluate.stored_answers import borders_in, spans_in, statement_in
+from fovnet.evaluate.stored_answers import borders_in, part_answers_in, spans_in, statement_in
 from fovnet.maths.smoothing import temper
 from fovnet.records import read_json
 from fovnet.volume.collection.pack import Pack, VolumeRecord
@@ -52,6 +52,9 @@ def case_of_record(
     if decision.get("status") == "refused":
         return _case_of_refused_record(pack, record, decision["message"])
     case_fields = read_case_fields(decision)
+    part_truth = None
+    if pack.part_truth is not None:
+        part_truth = pack.part_truth[rows_of_volume]
     calibrated_probabilities = None
     if temperature is not None:
         calibrated_probabilities = temper(case_fields["raw_probabilities"], temperature)
@@ -65,6 +68,7 @@ def case_of_record(
         truth=pack.truth[rows_of_volume],
         pixels=pack.pixels[rows_of_volume],
         calibrated_probabilities=calibrated_probabilities,
+        part_truth=part_truth,
         **case_fields,
     )
 
@@ -138,6 +142,7 @@ def read_case_fields(decision: Mapping[str, Any]) -> dict[str, Any]:
         "statements": tuple(map(statement_in, decision.get("statements") or ())),
         "min_extent_mm": decision.get("min_extent_mm", 10.0),
         "are_extents_sure": decision.get("extents_sure"),
+        "part_answers": part_answers_in(decision),
     }
 
 

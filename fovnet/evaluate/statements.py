@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.fitting.statement_bars import region_labels
+from fovnet.decision.fitting.statement_bars import RegionLabels, region_labels
 from fovnet.decision.rule import EVEN_PROBABILITY
-from fovnet.decision.statements import NO, YES
+from fovnet.decision.statements import NO, YES, Statement
 from fovnet.evaluate.calibration import expected_calibration_error, reliability_totals
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.measures import Measure, Resampling
@@ -89,24 +89,27 @@ def count_statements(case: Case, vocabulary: Vocabulary) -> StatementTally | Non
     refused."""
     if not case.statements or case.edges_mm is None:
         return None
-    truth_by_region = region_labels(
-        case.truth, case.edges_mm, len(vocabulary.chain), case.min_extent_mm
-    )
-    stated_answers = np.array([statement.answer for statement in case.statements])
+    labels = region_labels(case.truth, case.edges_mm, len(vocabulary.chain), case.min_extent_mm)
+    return compare_with_labels(case.statements, labels)
+
+
+def compare_with_labels(statements: Sequence[Statement], labels: RegionLabels) -> StatementTally:
+    """These statements, (r,), beside what the labels say of their regions."""
+    answers = np.array([statement.answer for statement in statements])
     return StatementTally(
-        is_known=truth_by_region.is_known,
-        is_shown=truth_by_region.is_shown & truth_by_region.is_known,
-        yes=truth_by_region.is_known & (stated_answers == YES),
-        no=truth_by_region.is_known & (stated_answers == NO),
-        probability=np.array([statement.probability for statement in case.statements]),
+        is_known=labels.is_known,
+        is_shown=labels.is_shown & labels.is_known,
+        yes=labels.is_known & (answers == YES),
+        no=labels.is_known & (answers == NO),
+        probability=np.array([statement.probability for statement in statements]),
     )
 
 
 def statement_measures(
-    tallies: Sequence[StatementTally | None], resampling: Resampling, vocabulary: Vocabulary
+    tallies: Sequence[StatementTally | None], resampling: Resampling, regions: Sequence[str]
 ) -> list[Measure]:
-    """The rates of COUNTED_BY_RATE, in all and of each region, and the calibration error of the
-    probabilities; none unless every volume was answered region by region."""
+    """The rates of COUNTED_BY_RATE, in all and of each of the regions (r,), and the calibration error
+    of the probabilities; none unless every volume was answered region by region."""
     known_tallies = [tally for tally in tallies if tally is not None]
     if len(known_tallies) != len(tallies) or not tallies:
         return []
@@ -119,9 +122,7 @@ def statement_measures(
         measures.append(
             resampling.measure_rate(rate_name, numerators.sum(axis=1), denominators.sum(axis=1))
         )
-        measures += resampling.measure_rates(
-            rate_name, numerators, denominators, regions=vocabulary.classes[:-1]
-        )
+        measures += resampling.measure_rates(rate_name, numerators, denominators, regions=regions)
     bins_by_volume = np.stack([tally.bins for tally in known_tallies])
     error_measure = resampling.measure_statistic(
         "statement_calibration_error",

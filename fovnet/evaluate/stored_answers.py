@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fovnet.decision.statements import RegionEnd, Statement
-from fovnet.evaluate.cases import DecidedBorder, StoredSpan
+from fovnet.evaluate.cases import DecidedBorder, PartAnswers, StoredSpan
 
 
 def spans_in(rows: Sequence[Mapping[str, Any]]) -> tuple[StoredSpan, ...]:
@@ -50,4 +50,15 @@ def statement_in(row: Mapping[str, Any]) -> Statement:
         doubts=tuple(row["doubts"]),
         lower=lower_end,
         upper=upper_end,
+    )
+
+
+def part_answers_in(facts: Mapping[str, Any]) -> PartAnswers | None:
+    """What a volume's JSON says of the parts of regions; None where it says nothing of them."""
+    if not facts.get("parts"):
+        return None
+    return PartAnswers(
+        statements=tuple(map(statement_in, facts["parts"])),
+        spans=spans_in(facts["part_spans"]),
+        borders=borders_in(facts["part_boundaries"]) or (),
     )

@@ -10,8 +10,9 @@ from typing import Any
 from fovnet.evaluate.borders import AGREEMENT_MM
 from fovnet.evaluate.calibration import BIN_COUNT
 from fovnet.evaluate.evaluation import Evaluation
-from fovnet.evaluate.measures import FEWEST_SUBJECTS
+from fovnet.evaluate.measures import FEWEST_SUBJECTS, Measure
 from fovnet.evaluate.overlaps import LEAST_OVERLAP
+from fovnet.evaluate.parts import PartEvaluation
 from fovnet.own_files import begins_with_columns, is_our_json, refuse_foreign
 from fovnet.records import clear_unfinished, write_json, write_tsv
 from fovnet.words import yes_or_no
@@ -61,12 +62,17 @@ BORDER_COLUMNS = [
     "low_mm",
     "high_mm",
 ]
+PART_COLUMNS = RATE_COLUMNS[1:-1]
+PART_COLUMNS_OF_VOLUMES = ["truth_parts", "shows_parts", "unsure_parts", "wrong_parts"]
+"""Columns of volumes.tsv, after all others, where parts were evaluated; of wrong statements those
+that are decided."""
 HEADER_COLUMNS = ["text", "header", "truth", "predicted", "volumes"]
 COLUMNS_BY_TABLE = {
     "rates": RATE_COLUMNS,
     "volumes": VOLUME_COLUMNS,
     "borders": BORDER_COLUMNS,
     "headers": HEADER_COLUMNS,
+    "parts": PART_COLUMNS,
 }
 
 
@@ -112,6 +118,21 @@ def evaluation_facts(evaluation: Evaluation) -> dict[str, Any]:
             "rates": [asdict(measure) for measure in evaluation.header_rates],
             "rows": [asdict(row) for row in evaluation.headers],
         },
+        **_part_facts(evaluation.parts),
+    }
+
+
+def _part_facts(parts: PartEvaluation | None) -> dict[str, Any]:
+    """What evaluation.json says of parts; empty where nothing was said of them."""
+    if parts is None:
+        return {}
+    return {
+        "parts": {
+            **asdict(parts),
+            "borders": [
+                {**asdict(border), "error_mm": border.error_mm} for border in parts.borders
+            ],
+        }
     }
 
 
@@ -123,21 +144,24 @@ def rate_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
         *((group.name, yes_or_no(group.too_few), group.measures) for group in evaluation.groups),
     ]
     return [
-        {
-            **asdict(measure),
-            "group": group_name,
-            "measure": measure.name,
-            "too_few": too_few,
-            "numerator": _without_decimals(measure.numerator),
-        }
+        {**_rate_row(measure), "group": group_name, "too_few": too_few}
         for group_name, too_few, measures in named_groups
         for measure in measures
     ]
 
 
+def _rate_row(measure: Measure) -> dict[str, Any]:
+    """A measure in the columns of rates.tsv, without its group."""
+    return {
+        **asdict(measure),
+        "measure": measure.name,
+        "numerator": _without_decimals(measure.numerator),
+    }
+
+
 def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None) -> list[Path]:
     """The files written in folder `out`: evaluation.json, rates.tsv, volumes.tsv, borders.tsv;
-    headers.tsv where headers were understood.
+    headers.tsv where headers were understood, parts.tsv where parts of regions were evaluated.
 
     `settings` is the section of the configuration that made the evaluation; its hash is written in
     the JSON. Raises ConfigError "out-foreign" where a file of one of these names is not an
@@ -145,7 +169,50 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
     """
     refuse_foreign_files(out)
     clear_unfinished(out)
-    volume_rows = [
+    border_rows = [{**asdict(border), "error_mm": border.error_mm} for border in evaluation.borders]
+    header_table_rows = [
+        {**asdict(row), **{name: "+".join(getattr(row, name)) for name in HEADER_COLUMNS[1:4]}}
+        for row in evaluation.headers
+    ]
+    part_measures = evaluation.parts.measures if evaluation.parts else ()
+    volume_columns = VOLUME_COLUMNS + (PART_COLUMNS_OF_VOLUMES if evaluation.parts else [])
+    files = [
+        write_json(
+            out / "evaluation.json",
+            evaluation_facts(evaluation),
+            settings=settings,
+            seed=evaluation.seed,
+        ),
+        write_tsv(out / "rates.tsv", RATE_COLUMNS, rate_rows(evaluation)),
+        write_tsv(out / "volumes.tsv", volume_columns, _volume_rows(evaluation)),
+        write_tsv(out / "borders.tsv", BORDER_COLUMNS, border_rows),
+    ]
+    for table_name, rows in (
+        ("headers", header_table_rows),
+        ("parts", [_rate_row(measure) for measure in part_measures]),
+    ):
+        table_file = out / f"{table_name}.tsv"
+        if rows:
+            files.append(write_tsv(table_file, COLUMNS_BY_TABLE[table_name], rows))
+        else:
+            table_file.unlink(missing_ok=True)
+    return files
+
+
+def _volume_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """The rows of volumes.tsv."""
+    part_cells_by_volume = {}
+    if evaluation.parts is not None:
+        part_cells_by_volume = {
+            row.volume_id: {
+                "truth_parts": "+".join(row.truth),
+                "shows_parts": "+".join(row.shows),
+                "unsure_parts": "+".join(row.unsure),
+                "wrong_parts": "+".join((*row.wrong_yes, *row.wrong_no)),
+            }
+            for row in evaluation.parts.volumes
+        }
+    return [
         {**asdict(row), "slice_error": row.slice_error, "right": yes_or_no(row.right)}
         | {
             "truth": "+".join(row.truth),
@@ -154,30 +221,8 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
             "shows": "+".join(row.shows),
             "unsure": "+".join(row.unsure),
         }
+        | part_cells_by_volume.get(row.volume_id, {})
         for row in evaluation.volumes
-    ]
-    border_rows = [{**asdict(border), "error_mm": border.error_mm} for border in evaluation.borders]
-    header_table_rows = [
-        {**asdict(row), **{name: "+".join(getattr(row, name)) for name in HEADER_COLUMNS[1:4]}}
-        for row in evaluation.headers
-    ]
-    if not header_table_rows:
-        (out / "headers.tsv").unlink(missing_ok=True)
-    return [
-        write_json(
-            out / "evaluation.json",
-            evaluation_facts(evaluation),
-            settings=settings,
-            seed=evaluation.seed,
-        ),
-        write_tsv(out / "rates.tsv", RATE_COLUMNS, rate_rows(evaluation)),
-        write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, volume_rows),
-        write_tsv(out / "borders.tsv", BORDER_COLUMNS, border_rows),
-        *(
-            [write_tsv(out / "headers.tsv", HEADER_COLUMNS, header_table_rows)]
-            if header_table_rows
-            else []
-        ),
     ]
 
 

@@ -166,7 +166,7 @@ def test_the_rates_are_those_of_a_plain_count(planted, volumes):
             wrong += answer == ("no" if shown else "yes")
     draws = Resampling([case.subject_id for case in cases], repeats=2, seed=0)
     measures = statement_measures(
-        [count_statements(case, DEFAULT) for case in cases], draws, DEFAULT
+        [count_statements(case, DEFAULT) for case in cases], draws, REGIONS
     )
     in_all = {one.name: (one.numerator, one.denominator) for one in measures if not one.region}
     assert in_all["statements_decided"] == (decided, known)

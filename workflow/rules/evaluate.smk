@@ -1,7 +1,7 @@
 """
 Act 5: evaluate.
     NEEDS  {RESULTS}/decisions/, {RESULTS}/slices/
-    GIVES  {RESULTS}/evaluation/    evaluation.json, rates.tsv, volumes.tsv, borders.tsv; ablation.json and ablation.tsv unless report.ablation is false
+    GIVES  {RESULTS}/evaluation/    evaluation.json, rates.tsv, volumes.tsv, borders.tsv (parts.tsv where regions have parts); ablation.json and ablation.tsv unless report.ablation is false
 """
 
 

@@ -46,7 +46,7 @@ from fovnet.volume.collection.identity import Identifiers, hide_names
 from fovnet.volume.collection.split import SPLIT_FRACTIONS, split_subjects
 from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.collection.tables import read_collection, refuse_shared_names
-from fovnet.volume.collection.truth import find_classes_of_cuts
+from fovnet.volume.collection.truth import divide_labels, find_classes_of_cuts
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import SIDE_PIXELS
 from fovnet.volume.slices.stack import (
@@ -155,11 +155,9 @@ class Pack:
         itself if the vocabulary of its classes has no parts."""
         if not vocabulary.parts:
             return self
+        region_truth, part_truth = divide_labels(self.truth, vocabulary)
         return replace(
-            self,
-            classes=vocabulary.whole.classes,
-            truth=np.logical_or.reduceat(self.truth, vocabulary.whole_starts, axis=1),
-            part_truth=self.truth[:, list(vocabulary.part_columns)],
+            self, classes=vocabulary.whole.classes, truth=region_truth, part_truth=part_truth
         )
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,21 @@ def find_classes_at_heights(
         [names.index(name) for name in label_names] for label_names in vocabulary.labels_by_class
     ]
     return np.stack([is_shown[:, labels].any(axis=1) for labels in labels_by_class], axis=1)
+
+
+class LabelsByLevel(NamedTuple):
+    """The regions (s, k) of `vocabulary.whole` that slices show, and beside them the parts (s, q)."""
+
+    regions: NDArray[np.bool_]
+    parts: NDArray[np.bool_]
+
+
+def divide_labels(labels: NDArray[np.bool_], vocabulary: Vocabulary) -> LabelsByLevel:
+    """Labels in a vocabulary with parts as regions, each wherever a part of it is, and as parts."""
+    return LabelsByLevel(
+        regions=np.logical_or.reduceat(labels, vocabulary.whole_starts, axis=1),
+        parts=labels[:, list(vocabulary.part_columns)],
+    )
 
 
 def refuse_row_beyond_volume(row: RegionRow, slice_count: int) -> None:
