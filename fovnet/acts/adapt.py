@@ -53,6 +53,7 @@ from fovnet.evaluate.tallies import Tally
 from fovnet.maths.softmax_regression import Layer
 from fovnet.own_files import refuse_foreign
 from fovnet.records import copy_file, write_json, write_tsv
+from fovnet.regions import BUILT_IN, Vocabulary
 from fovnet.volume.collection.folds import make_folds
 from fovnet.volume.collection.preflight import is_file_missing, notes_on_missing_files
 from fovnet.volume.collection.tables import read_collection
@@ -200,13 +201,15 @@ def write_people_of_model(
 
 def settings_of_adaptation(labels: Path, out: Path, ensemble: Path, seed: int) -> Settings:
     """The settings of `configs/adapt.yaml` for these labels and networks: slices are cut as they
-    were for these."""
-    ensemble_facts = ModelFolder(ensemble).facts
+    were for these, and labels may name the parts of regions that these have."""
+    model_folder = ModelFolder(ensemble)
+    ensemble_facts = model_folder.facts
     return parse(
         {
             "results": str(out),
             "collections": {"labels": str(labels)},
             "seed": seed,
+            "regions": _name_of_vocabulary(model_folder.network_vocabulary),
             "phantom": PHANTOM_SETTINGS,
             "prepare": {**ensemble_facts["prepare"], "split": SPLIT_FRACTIONS},
             "training": {"begin": str(ensemble)},
@@ -216,6 +219,15 @@ def settings_of_adaptation(labels: Path, out: Path, ensemble: Path, seed: int) -
         },
         "adapt",
     )
+
+
+def _name_of_vocabulary(vocabulary: Vocabulary) -> str:
+    """The name that a configuration has for these classes; that of the default ones for regions of
+    one's own, which no configuration was given for."""
+    for name, built_in in BUILT_IN.items():
+        if built_in.classes == vocabulary.classes:
+            return name
+    return "default"
 
 
 def refuse_few(subjects: int, condition: str, sentences: Sequence[str] = ()) -> None:
@@ -260,7 +272,7 @@ def _refuse_unfit(run: Run) -> list[str]:
             "new ones (configs/README.md)",
         )
     tables_by_collection = {
-        collection_name: read_collection(Path(tables_folder), run.vocabulary)
+        collection_name: read_collection(Path(tables_folder), run.network_vocabulary)
         for collection_name, tables_folder in run.settings.collections.items()
     }
     table_paths = ", ".join(str(table.table_path) for table in tables_by_collection.values())
@@ -534,7 +546,7 @@ class _Folds:
             save_rule(
                 candidate.folder,
                 candidate.judge.rule,
-                candidate.settling_facts,
+                {**candidate.settling_facts, **_facts_of_parts(adaptation.model_folder)},
                 settings=settings.decision.model_dump(),
                 seed=self.seed,
             )
@@ -593,6 +605,20 @@ class _Folds:
             seed=self.seed,
         )
         return gains_table
+
+
+def _facts_of_parts(model_folder: ModelFolder) -> dict[str, Any]:
+    """The rules for the parts of regions of the ensemble that is adapted, and how they were fitted, as
+    they are; empty where regions have none.
+
+    They stay: parts are decided by their shares of a region, which labels of regions leave as they
+    were, and the bars were fitted on many more people than there are here.
+    """
+    return {
+        key: model_folder.tuning[key]
+        for key in ("parts", "part_rules")
+        if key in model_folder.tuning
+    }
 
 
 def _volume_id(tally: Tally) -> str:

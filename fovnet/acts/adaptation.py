@@ -7,7 +7,7 @@ networks with them answer.
     check   simulated people who are not
     n       slices
     f       features that a last layer is given
-    k       classes
+    k       classes of the networks
     p       networks
 
 Only last layers change: on a simulated site (a scanner with contrasts and coils of its own) five
@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from fovnet.acts.part_targets import divide_labels, find_group_starts
 from fovnet.acts.people import MeasuredInputs, SimulatedPeople
 from fovnet.acts.run import ProgressBar, Run
 from fovnet.acts.warm_start import warm_start_ensemble
@@ -53,6 +54,7 @@ from fovnet.evaluate.reading import case_of_record
 from fovnet.evaluate.tallies import Tally, count_case
 from fovnet.maths.softmax_regression import Layer, refit, scores
 from fovnet.net.inference.last_layer import read_last_layer, write_with_last_layer
+from fovnet.regions import Vocabulary
 from fovnet.volume.collection.pack import Pack, VolumeRecord
 
 USER_SHARE_OF_WEIGHT = 0.3
@@ -88,12 +90,24 @@ class Adaptation:
     people: SimulatedPeople | None
     progress: ProgressBar
 
+    @property
+    def network_vocabulary(self) -> Vocabulary:
+        """The classes of the networks."""
+        return self.model_folder.network_vocabulary
+
+    @cached_property
+    def training_pack(self) -> Pack:
+        """All slices, labelled with the classes of the networks; those of people that came with the
+        model have no pixels."""
+        pack = self.run.training_pack.in_classes_of(
+            self.network_vocabulary, self.run.network_vocabulary
+        )
+        return pack if self.people is None else self.people.append_to(pack)
+
     @cached_property
     def pack(self) -> Pack:
-        """All slices; those of people that came with the model have no pixels."""
-        if self.people is None:
-            return self.run.pack
-        return self.people.append_to(self.run.pack)
+        """The same, labelled with the regions that are answered."""
+        return self.training_pack.in_wholes(self.network_vocabulary)
 
     @cached_property
     def _warm_start(self) -> tuple[Path, dict[str, Any]]:
@@ -237,13 +251,17 @@ class Adaptation:
             self.pack_with_splits(train=self.replayed_people).rows_in_split("train"),
         )
         learned_rows = np.concatenate([user_rows, replay_rows])
-        truth = self.pack.truth[self.learnable_rows[user_rows]]
-        label_shares = truth / truth.sum(axis=1, keepdims=True)
+        truth = self.training_pack.truth[self.learnable_rows[user_rows]]
         member_weights = self.model_folder.rule.member_weights(len(self.last_layers))
         mean_probabilities = np.tensordot(
             member_weights, self.probabilities_before[:, user_rows], axes=1
         )
-        user_targets = soft_targets(label_shares, mean_probabilities, np.asarray(truth.any(axis=0)))
+
+        def user_targets(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+            """Those (n, k) of the users' slices for a network with these probabilities before."""
+            labels = divide_labels(truth, probabilities[user_rows], self.network_vocabulary)
+            return soft_targets(labels, mean_probabilities, np.asarray(truth.any(axis=0)))
+
         row_weights = np.concatenate(
             [
                 USER_SHARE_OF_WEIGHT
@@ -254,10 +272,11 @@ class Adaptation:
         return [
             refit(
                 features[learned_rows],
-                np.concatenate([user_targets, probabilities[replay_rows]]),
+                np.concatenate([user_targets(probabilities), probabilities[replay_rows]]),
                 row_weights,
                 layer,
                 ridge=RIDGE,
+                group_starts=find_group_starts(truth, self.network_vocabulary),
             )
             for features, probabilities, layer in zip(
                 self.hidden_features, self.probabilities_before, self.last_layers, strict=True
@@ -277,8 +296,9 @@ class Adaptation:
     @cached_property
     def judge_before(self) -> Judge:
         """What makes answers of outputs, by the rule of the ensemble that is adapted; its novelty
-        reference is that of the new one too, as features are taken before last layers."""
-        return self.model_folder.judge(vocabulary=self.run.vocabulary)
+        reference is that of the new one too, as features are taken before last layers.  It says
+        nothing of parts: gains and losses are those of regions."""
+        return replace(self.model_folder.judge(vocabulary=self.run.vocabulary), part_rules={})
 
     def score_subjects(self, layers: Sequence[Layer], subjects: Collection[str]) -> ScoredVolumes:
         """What the networks with these last layers say of the volumes of these subjects, of their
@@ -308,6 +328,9 @@ class Adaptation:
         them."""
         ensemble_facts = self.facts_before
         settings = self.run.settings
+        vocabulary = self.run.network_vocabulary
+        if vocabulary.classes != self.network_vocabulary.classes:
+            vocabulary = self.network_vocabulary
         learned_pack = self.pack_with_splits(
             train={*users, *self.replayed_people}, validation=self.check_people
         )
@@ -323,14 +346,14 @@ class Adaptation:
             write_ensemble(
                 folder,
                 new_members,
-                self.run.vocabulary,
+                vocabulary,
                 ensemble_facts["prepare"],
                 settings=settings.ensemble.model_dump(),
                 seed=settings.seed,
                 subjects=training_marks(learned_pack, ensemble_facts, settings.seed),
                 precision=ensemble_facts.get("precision", "float32"),
                 origin=ensemble_facts,
-                inputs=self.pack.network_inputs,
+                inputs=self.training_pack.network_inputs,
             )
         return [read_last_layer(path) for path in ModelFolder(folder).weight_files]
 

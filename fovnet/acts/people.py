@@ -49,7 +49,8 @@ INSTEAD = "people are simulated instead"
 class SimulatedPeople:
     """Simulated volumes without pixels; n slices in all.
 
-    pack_arrays  volume_of_slice, z_mm, slice_ranges and truth of `Pack`, counted from these volumes
+    pack_arrays  volume_of_slice, z_mm, slice_ranges and truth of `Pack`, counted from these volumes;
+                 the truth of the classes of the networks
     inputs       of each volume
     """
 
@@ -58,7 +59,8 @@ class SimulatedPeople:
     inputs: tuple[LayerInputs, ...]
 
     def append_to(self, pack: Pack) -> Pack:
-        """The pack with these volumes after its own; its pixels are those of its own volumes."""
+        """The pack, labelled with the classes of the networks, with these volumes after its own; its
+        pixels are those of its own volumes."""
         slice_count = len(pack.volume_of_slice)
         records = tuple(
             replace(record, first_row=record.first_row + slice_count) for record in self.records
@@ -148,7 +150,7 @@ def write_people(
 
     Raises ModelError "people-few" if nobody is learned from, or nobody is left to be answered.
     """
-    pack = run.pack
+    pack = run.training_pack.in_classes_of(model_folder.network_vocabulary, run.network_vocabulary)
     measured = MeasuredInputs(
         run.results.folder / "answers", model_folder, run.settings.training.device
     )
@@ -271,7 +273,9 @@ def read_people(model_folder: ModelFolder) -> SimulatedPeople | None:
             "(fovnet export people)",
         )
     try:
-        return _people_of_arrays(facts["volumes"], arrays)
+        return _people_of_arrays(
+            facts["volumes"], arrays, len(model_folder.network_vocabulary.classes)
+        )
     except (ValueError, KeyError, TypeError, IndexError) as fault:
         raise _damaged(path, fault) from fault
 
@@ -284,9 +288,10 @@ def _damaged(path: Path, fault: Exception) -> ModelError:
 
 
 def _people_of_arrays(
-    record_facts: Sequence[Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]]
+    record_facts: Sequence[Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]], class_count: int
 ) -> SimulatedPeople:
-    """The people of the arrays of a file.  Raises KeyError, TypeError and ValueError for others."""
+    """The people of the arrays of a file for networks of so many classes.  Raises KeyError, TypeError
+    and ValueError for others."""
     arrays_by_number: dict[int, dict[str, NDArray[Any]]] = {}
     for name, array in arrays.items():
         number_text, is_of_volume, array_name = name.partition(".")
@@ -301,6 +306,8 @@ def _people_of_arrays(
         len(array) != sum(slice_counts) for array in people.pack_arrays.values()
     ):
         raise ValueError("its arrays are of different lengths")
+    if arrays["truth"].shape[1:] != (class_count,):
+        raise ValueError(f"its labels are not of the {class_count} classes of the networks")
     if any(record.collection != SIMULATED_COLLECTION for record in records):
         raise ValueError("a volume is not simulated")
     return people

@@ -66,5 +66,6 @@ def cut_slices(
             progress=advance,
             log=log,
         )
-    vars(run).pop("pack", None)  # what was read before is of the slices before
+    for name in ("training_pack", "pack"):  # what was read before is of the slices before
+        vars(run).pop(name, None)
     return pack

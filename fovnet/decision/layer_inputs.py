@@ -2,7 +2,7 @@
 it with any last layers: pixels and the layers before are needed once.
 
     s  slices    d  of these dark ones    p  networks    f  features of all networks, side by side
-    k  classes
+    k  classes of the networks
 
 Features are the outputs of a ReLU: four fifths of them and more are zero, so that a slice of ten
 networks of 256 features takes 0.8 kB in a compressed file, in half precision.  That changes the
@@ -60,11 +60,18 @@ class LayerInputs:
     ) -> MemberOutputs:
         """What the networks say of the volume with these last layers, as
         `Ensemble.compute_volume_outputs` gives it; `judge` has the networks' weights."""
-        outputs = MemberOutputs(
-            _probabilities(self.upright, layers), self.distances, picture=self.picture
+        vocabulary = judge.network_vocabulary or judge.vocabulary
+
+        def outputs_of(features: Features) -> MemberOutputs:
+            """What the networks say of slices with these features (s, f)."""
+            return MemberOutputs.of_classes(_probabilities(features, layers), vocabulary)
+
+        outputs = replace(
+            outputs_of(self.upright), novelty_distances=self.distances, picture=self.picture
         )
         if self.turned is not None and judge.names_several_regions(outputs):
-            outputs = replace(outputs, turned_probabilities=_probabilities(self.turned, layers))
+            turned_members = outputs_of(self.turned).member_probabilities
+            outputs = replace(outputs, turned_probabilities=turned_members)
         if self.picture is None or not len(self.dark_rows):
             return outputs
         shows_nothing = judge.seems_empty(outputs, self.picture.is_air)
@@ -74,9 +81,9 @@ class LayerInputs:
         if not len(rows_in_question):
             return outputs
         brightened_members = np.full_like(outputs.member_probabilities, np.nan)
-        brightened_members[:, rows_in_question] = _probabilities(
-            self.brightened[np.searchsorted(self.dark_rows, rows_in_question)], layers
-        )
+        brightened_members[:, rows_in_question] = outputs_of(
+            self.brightened[np.searchsorted(self.dark_rows, rows_in_question)]
+        ).member_probabilities
         return replace(outputs, brightened_probabilities=brightened_members)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

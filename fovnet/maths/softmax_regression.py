@@ -1,6 +1,7 @@
 """Multinomial logistic regression that begins at given weights and is drawn back to them.
 
     s  rows    f  features    k  classes    W  weights (k, f)    b  biases (k,)
+    g  groups of classes that change alike
 
 The loss is convex: there is one minimum, whatever the order of rows, and no learning rate to
 choose. Sources: Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, eqs
@@ -9,6 +10,8 @@ domain adaptation*, section 2.1 (PRIOR).
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +36,7 @@ def refit(
     *,
     ridge: float,
     steps: int = 100,
+    group_starts: Sequence[int] | None = None,
 ) -> Layer:
     """The layer that minimises Σ w_i H(t_i, softmax(W x_i + b)) + ridge Σ (σ_f (W - W_0)_kf)².
 
@@ -41,6 +45,9 @@ def refit(
     weights        (s,) w, summing to one
     initial_layer  W_0 and b_0, where the search begins; biases are free
     steps          of L-BFGS at most
+    group_starts   (g,) the first class of each group: its classes are changed by the same weights and
+                   bias, which count once in the ridge, so that their probabilities, as shares of
+                   their sum, stay for every x; None: each class is a group
 
     σ (f,) are the weighted standard deviations of the features; a feature that is constant keeps
     its weights.
@@ -53,17 +60,25 @@ def refit(
     initial_scores = scores(features, initial_layer)
     initial_weights, initial_biases = initial_layer
     class_count = len(initial_biases)
+    starts = list(range(class_count)) if group_starts is None else list(group_starts)
+    group_sizes = np.diff([*starts, class_count])
+    group_count = len(starts)
 
     def loss(weight_changes: Floats) -> tuple[float, Floats]:
-        """The loss, and its gradient (k f' + k,), of changes of the weights of varying features and
+        """The loss, and its gradient (g f' + g,), of changes of the weights of varying features and
         of the biases."""
-        feature_changes = weight_changes[:-class_count].reshape(class_count, -1)
-        bias_changes = weight_changes[-class_count:]
+        feature_changes = weight_changes[:-group_count].reshape(group_count, -1)
+        bias_changes = weight_changes[-group_count:]
         log_p = log_softmax(
-            initial_scores + scaled_features @ feature_changes.T + bias_changes, axis=1
+            initial_scores
+            + np.repeat(scaled_features @ feature_changes.T, group_sizes, axis=1)
+            + np.repeat(bias_changes, group_sizes),
+            axis=1,
         )
         # of the cross-entropy in the scores
-        score_gradient = weights[:, None] * (np.exp(log_p) - targets)
+        score_gradient = np.add.reduceat(
+            weights[:, None] * (np.exp(log_p) - targets), starts, axis=1
+        )
         gradient = np.concatenate(
             [
                 (score_gradient.T @ scaled_features + 2 * ridge * feature_changes).ravel(),
@@ -74,12 +89,11 @@ def refit(
             -weights @ (targets * log_p).sum(axis=1) + ridge * (feature_changes**2).sum()
         ), gradient
 
-    zero_changes = np.zeros(class_count * scaled_features.shape[1] + class_count)
+    zero_changes = np.zeros(group_count * scaled_features.shape[1] + group_count)
     best_changes = minimize(
         loss, zero_changes, jac=True, method="L-BFGS-B", options={"maxiter": steps}
     ).x
     changed_weights = initial_weights.copy()
-    changed_weights[:, is_varying] += (
-        best_changes[:-class_count].reshape(class_count, -1) / deviations[is_varying]
-    )
-    return changed_weights, initial_biases + best_changes[-class_count:]
+    feature_changes = best_changes[:-group_count].reshape(group_count, -1) / deviations[is_varying]
+    changed_weights[:, is_varying] += np.repeat(feature_changes, group_sizes, axis=0)
+    return changed_weights, initial_biases + np.repeat(best_changes[-group_count:], group_sizes)

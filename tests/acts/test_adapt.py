@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import nibabel as nib
 import numpy as np
@@ -17,6 +18,7 @@ from fovnet.config.files import load_settings, parse
 from fovnet.errors import CollectionError, FovnetError
 from fovnet.evaluate.gains import GAIN_COLUMNS
 from fovnet.records import checksum, read_columns, read_json, read_tsv, write_tsv
+from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.results import SHIPPED_NETWORKS
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -31,8 +33,11 @@ SMALL = {
 }
 
 
-def collection(folder: Path, subjects: int, first: int) -> Path:
-    """Volumes of 72 mm, the lower half abdomen and the upper chest: a disc of another size and brightness."""
+def collection(
+    folder: Path, subjects: int, first: int, names: tuple[str, str] = ("abdomen", "chest")
+) -> Path:
+    """Volumes of 72 mm, the lower half abdomen and the upper chest, or of other names: a disc of another size
+    and brightness."""
     rng, volumes, regions = np.random.default_rng(first), [], []
     i, j = np.mgrid[:40, :40] - 19.5
     for number in range(first, first + subjects):
@@ -58,7 +63,7 @@ def collection(folder: Path, subjects: int, first: int) -> Path:
         )
         regions += [
             {"volume_id": name, "region": region, "first_slice": low, "last_slice": low + 5}
-            for region, low in (("abdomen", 0), ("chest", 6))
+            for region, low in zip(names, (0, 6), strict=True)
         ]
     write_tsv(folder / "regions.tsv", list(regions[0]), regions)
     write_tsv(folder / "volumes.tsv", list(volumes[0]), volumes)
@@ -68,6 +73,13 @@ def collection(folder: Path, subjects: int, first: int) -> Path:
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An ensemble of two small networks with weights as drawn."""
+    return draw_ensemble(tmp_path_factory.mktemp("begun"), DEFAULT)
+
+
+def draw_ensemble(
+    folder: Path, vocabulary: Vocabulary, facts: dict[str, Any] | None = None
+) -> Path:
+    """The same for another vocabulary, with facts of its rule, in a folder."""
     import torch
 
     from fovnet.decision.assembly import write_ensemble
@@ -76,22 +88,27 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from fovnet.net.family.architecture import architecture_of_configuration
     from fovnet.net.family.model import build_network
     from fovnet.net.family.weights import save_network
-    from fovnet.regions import DEFAULT
     from fovnet.volume.slices.stack import Slicing, describe_slice_format
 
-    folder, prepare = tmp_path_factory.mktemp("begun"), {"target_spacing_mm": 6.0}
-    inputs = {"classes": list(DEFAULT.classes), "slices": describe_slice_format(Slicing(**prepare))}
+    prepare = {"target_spacing_mm": 6.0}
+    inputs = {
+        "classes": list(vocabulary.classes),
+        "slices": describe_slice_format(Slicing(**prepare)),
+    }
     members = []
     for slot, rate in enumerate((-2, -1)):
         configuration = {**SMALL, "log10_learning_rate": rate}
-        net = architecture_of_configuration(configuration, classes=len(DEFAULT.classes), head="gap")
+        net = architecture_of_configuration(
+            configuration, classes=len(vocabulary.classes), head="gap"
+        )
         path = folder / "drawn" / f"{slot}.safetensors"
         save_network(path, build_network(net, torch.Generator().manual_seed(slot)), net, inputs)
         members.append(
             {"slot": slot, "score": 1.0, "configuration": configuration, "weights": str(path)}
         )
-    write_ensemble(folder / "ensemble", members, DEFAULT, prepare, settings={}, seed=1)
-    save_rule(folder / "ensemble", Rule(yes_bar=0.8, no_bar=0.8), {}, settings={}, seed=1)
+    write_ensemble(folder / "ensemble", members, vocabulary, prepare, settings={}, seed=1)
+    rule = Rule(yes_bar=0.8, no_bar=0.8)
+    save_rule(folder / "ensemble", rule, facts or {}, settings={}, seed=1)
     seal(folder / "ensemble")
     return folder / "ensemble"
 

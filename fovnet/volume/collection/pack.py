@@ -160,6 +160,21 @@ class Pack:
             self, classes=vocabulary.whole.classes, truth=region_truth, part_truth=part_truth
         )
 
+    def in_classes_of(self, wanted: Vocabulary, labelled: Vocabulary) -> Pack:
+        """The pack with its labels, of the classes of `labelled`, as those of another vocabulary with
+        the same wholes; where it labels no parts, each is shown wherever its whole is."""
+        if wanted.classes == labelled.classes:
+            return self
+        shown_by_label = dict(
+            zip(labelled.whole.classes, self.in_wholes(labelled).truth.T, strict=True)
+        )
+        shown_by_label |= dict(zip(labelled.classes, self.truth.T, strict=True))
+        truth_by_class = [
+            next(shown_by_label[label] for label in labels if label in shown_by_label)
+            for labels in wanted.labels_by_class
+        ]
+        return replace(self, classes=wanted.classes, truth=np.stack(truth_by_class, axis=1))
+
     @property
     def network_inputs(self) -> dict[str, Any]:
         """What must be stored with the weights of a network trained on these slices: the classes

@@ -193,7 +193,7 @@ def _region_of_line(
             for known_region in vocabulary.regions
             for spelling in (known_region.name, *known_region.synonyms)
         }
-        hint = f"write one of {', '.join(vocabulary.classes)}"
+        hint = f"write one of {', '.join(vocabulary.label_names)}"
         if similar_spelling := near_spelling(region_text, name_by_spelling):
             hint = f"did you mean {name_by_spelling[similar_spelling]!r}?"
         faults.append(line.make_fault("region", hint))
