@@ -26,7 +26,7 @@ from fovnet.volume.slices.stack import compute_edges_mm
 class VolumePrediction:
     """What networks say of a volume.
 
-    extents        its spans
+    extents        its spans, and those of the parts of regions that are labelled
     message        the doubts, in sentences
     probabilities  that each region is shown
     agreement      of the networks; None where not known
@@ -103,7 +103,9 @@ def gather_items(
     gathering = ItemIndex()
     for start_folder in starts:
         if is_our_table(start_folder / SPANS):
-            items_of_start: Iterable[LabelItem] = _items_of_answers(start_folder, advance)
+            items_of_start: Iterable[LabelItem] = _items_of_answers(
+                start_folder, vocabulary, advance
+            )
         elif (start_folder / "volumes.tsv").is_file() or start_folder.is_file():
             items_of_start = _items_of_tables(start_folder, vocabulary)
         else:
@@ -157,7 +159,9 @@ def _items_of_tables(start: Path, vocabulary: Vocabulary) -> Iterable[LabelItem]
         )
 
 
-def _items_of_answers(folder: Path, advance: Callable[[int, int], None]) -> Iterable[LabelItem]:
+def _items_of_answers(
+    folder: Path, vocabulary: Vocabulary, advance: Callable[[int, int], None]
+) -> Iterable[LabelItem]:
     """The volumes of an answers folder that were read: of `refused` ones there is nothing to look
     at."""
     row_by_volume_id = {
@@ -175,7 +179,7 @@ def _items_of_answers(folder: Path, advance: Callable[[int, int], None]) -> Iter
         subject_id = subject_id_by_path.get(spans_row["path"], "")
         path = _full_path(Path(spans_row["path"]))
         volume_row = VolumeRow(volume_id, subject_id or _subject_in_name(volume_id), path)
-        prediction = _prediction_in(folder / f"{volume_id}.json")
+        prediction = _prediction_in(folder / f"{volume_id}.json", vocabulary)
         yield LabelItem(volume_row, prediction, is_subject_guessed=not subject_id)
         advance(read_count, len(row_by_volume_id))
 
@@ -187,13 +191,18 @@ def _subject_in_name(volume_id: str) -> str:
     return leading_entity if leading_entity.startswith("sub-") else volume_id
 
 
-def _prediction_in(path: Path) -> VolumePrediction | None:
+def _prediction_in(path: Path, vocabulary: Vocabulary) -> VolumePrediction | None:
     """What a volume's JSON says; None where it cannot be read."""
     try:
         volume_json = read_json(path)
+        part_spans = [
+            span
+            for span in volume_json.get("part_spans", ())
+            if span["region"] in vocabulary.part_names
+        ]
         extents = [
             RegionExtent(span["region"], span["first_slice"], span["last_slice"])
-            for span in volume_json["spans"]
+            for span in (*volume_json["spans"], *part_spans)
         ]
         statements = volume_json.get("statements") or ()
         probabilities = [float(statement["probability"]) for statement in statements]

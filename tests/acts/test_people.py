@@ -106,6 +106,11 @@ def _lose_a_slice(path: Path) -> None:
     write_npz(path, **{**arrays, "truth": arrays["truth"][1:]})
 
 
+def _label_other_classes(path: Path) -> None:
+    arrays = read_npz(path)
+    write_npz(path, **{**arrays, "truth": arrays["truth"][:, 1:]})
+
+
 def _change_a_network(path: Path) -> None:
     facts_path = path.parent / "ensemble.json"
     member = read_json(facts_path)["members"][0]["weights"]
@@ -118,6 +123,7 @@ def _change_a_network(path: Path) -> None:
     [
         (_cut_short, "people-damaged"),
         (_lose_a_slice, "people-damaged"),
+        (_label_other_classes, "people-damaged"),
         (_write_another_format, "people-format"),
         (_change_a_network, "people-other"),
     ],

@@ -17,7 +17,7 @@ from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build_network
 from fovnet.net.inference.last_layer import HeadlessNetworks
 from fovnet.net.inference.torch_engine import TorchEngine
-from fovnet.regions import DEFAULT
+from fovnet.regions import DEFAULT, NINE, Vocabulary
 from fovnet.volume.slices.stack import SliceStack
 from tests.decision.measured import stack_of
 
@@ -26,15 +26,15 @@ ROUNDING = 2e-3
 """Of probabilities, where features have the eleven bits of half precision."""
 
 
-def networks_of(inputs: tuple[str, ...]) -> list[nn.Module]:
-    net = Architecture(4, 1, 2, 3, False, len(DEFAULT.classes), "small", inputs=inputs, stride=2)
+def networks_of(inputs: tuple[str, ...], vocabulary: Vocabulary) -> list[nn.Module]:
+    net = Architecture(4, 1, 2, 3, False, len(vocabulary.classes), "small", inputs=inputs, stride=2)
     return [build_network(net, torch.Generator().manual_seed(seed)).eval() for seed in (1, 2)]
 
 
 def ensemble_and_layers(
-    *inputs: str,
+    *inputs: str, vocabulary: Vocabulary = DEFAULT
 ) -> tuple[Ensemble, HeadlessNetworks, list[Layer]]:
-    members = networks_of(inputs)
+    members = networks_of(inputs, vocabulary)
     layers = [
         (
             member.classes.weight.detach().double().numpy(),
@@ -42,8 +42,8 @@ def ensemble_and_layers(
         )
         for member in members
     ]
-    ensemble = Ensemble(DEFAULT, {}, Rule(weights=(0.7, 0.3)), TorchEngine(members, CPU), "")
-    headless_members = networks_of(inputs)
+    ensemble = Ensemble(vocabulary, {}, Rule(weights=(0.7, 0.3)), TorchEngine(members, CPU), "")
+    headless_members = networks_of(inputs, vocabulary)
     for member in headless_members:
         member.classes = nn.Identity()
     return ensemble, HeadlessNetworks(headless_members, CPU), layers
@@ -64,16 +64,21 @@ def through_a_file(inputs: LayerInputs) -> LayerInputs:
 
 
 @pytest.mark.parametrize("inputs", [("slice",), ("slice", "sections")])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("seed", "vocabulary"), [(1, DEFAULT), (2, DEFAULT), (2, NINE)])
 def test_networks_say_of_what_their_last_layers_are_given_what_they_say_of_pixels(
-    inputs: tuple[str, ...], seed: int
+    inputs: tuple[str, ...], seed: int, vocabulary: Vocabulary
 ) -> None:
-    ensemble, headless, layers = ensemble_and_layers(*inputs)
+    ensemble, headless, layers = ensemble_and_layers(*inputs, vocabulary=vocabulary)
     stack = half_dark_stack(seed)
     measured = measure_layer_inputs(headless, ensemble, stack, is_answered=True)
     outputs = through_a_file(measured).compute_outputs(layers, ensemble.judge, stack.edges_mm)
     expected = ensemble.compute_volume_outputs(stack)
-    for field in ("member_probabilities", "turned_probabilities", "brightened_probabilities"):
+    for field in (
+        "member_probabilities",
+        "turned_probabilities",
+        "brightened_probabilities",
+        "part_probabilities",
+    ):
         actual_array, expected_array = getattr(outputs, field), getattr(expected, field)
         assert (actual_array is None) == (expected_array is None), field
         if expected_array is not None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from fovnet.label.law import LabelGrid
+from fovnet.label.law import LabelGrid, RegionExtent, mend_label
 from fovnet.label.starts import count_refused, gather_items
-from fovnet.records import read_json, read_tsv
-from fovnet.regions import DEFAULT
+from fovnet.records import read_json, read_tsv, write_json
+from fovnet.regions import DEFAULT, NINE
 from tests.label.conftest import NAMES, SLICES
 
 
@@ -56,3 +57,25 @@ def test_answers_are_read_as_predict_writes_them(
         assert len(told.probabilities) == len(facts["statements"]) and told.grid == LabelGrid(
             SLICES, -10.0, 5.0
         )
+
+
+def test_a_desk_of_nine_begins_with_parts_and_one_of_five_with_their_regions(
+    answers: Path, tmp_path: Path
+) -> None:
+    """The spans of a region that has parts, and of these, as an answer's JSON has them."""
+    folder = shutil.copytree(answers, tmp_path / "answers")
+    legs, knee, thigh, pelvis = (
+        RegionExtent("legs", 0, 15),
+        RegionExtent("knee", 0, 7),
+        RegionExtent("thigh", 8, 15),
+        RegionExtent("pelvis", 16, 23),
+    )
+    path = folder / f"{NAMES[0]}.json"
+    spans = {"spans": [legs._asdict(), pelvis._asdict()]}
+    write_json(path, read_json(path) | spans | {"part_spans": [knee._asdict(), thigh._asdict()]})
+    labels = []
+    for vocabulary in (DEFAULT, NINE):
+        prediction = gather_items([folder], vocabulary)[0].prediction
+        assert prediction is not None
+        labels.append(mend_label(prediction.extents, SLICES, vocabulary))
+    assert labels == [(legs, pelvis), (knee, thigh, pelvis)]

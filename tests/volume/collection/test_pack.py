@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from fovnet.errors import CollectionError, VolumeError
 from fovnet.machine.parallel import run_in_order
 from fovnet.records import read_json, read_tsv, write_tsv
-from fovnet.regions import DEFAULT
+from fovnet.regions import DEFAULT, NINE
 from fovnet.volume.collection.pack import load_pack, slice_collections
 from fovnet.volume.slices.stack import Slicing, slice_volume
 
@@ -312,3 +313,18 @@ def test_one_scan_of_two_subjects_is_refused_before_they_stand_in_two_splits(tmp
         "volume_id\tsubject_id\tpath\na\ts1\ta.nii\nb\ts1\tb.nii.gz\n"
     )
     assert len(slice_collections({"mine": tmp_path}, tmp_path / "out").records) == 2
+
+
+def test_labels_of_the_whole_are_those_of_all_its_parts_and_back(made):
+    _, pack = made
+    in_parts = pack.in_classes_of(NINE, DEFAULT)
+    pelvis_rows = pack.truth[:, 1]
+    assert pelvis_rows.any() and np.array_equal(in_parts.truth[:, 4], pelvis_rows)
+    assert np.array_equal(in_parts.in_classes_of(DEFAULT, NINE).truth, pack.truth)
+    legs = replace(pack, truth=np.roll(pack.truth, -1, axis=1)).in_classes_of(NINE, DEFAULT)
+    assert np.array_equal(legs.truth[:, :4], np.repeat(pelvis_rows[:, None], 4, axis=1))
+    knee = replace(in_parts, truth=np.roll(in_parts.truth, -2, axis=1))
+    as_regions = knee.in_classes_of(DEFAULT, NINE)
+    assert as_regions.classes == DEFAULT.classes
+    assert np.array_equal(as_regions.truth[:, 0], pelvis_rows)
+    assert pack.in_classes_of(DEFAULT, DEFAULT) is pack
