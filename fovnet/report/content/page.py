@@ -52,7 +52,8 @@ def gather_page(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord) -
     vocabulary = evaluation.vocabulary
     performance = performance_of(evaluation, run.ablation, run.by_region)
     search = search_of(run, vocabulary)
-    reference = reference_of(vocabulary, run.labels, run.readers)
+    parts_by_region = evaluation.parts.parts_by_region if evaluation.parts else {}
+    reference = reference_of(vocabulary, run.labels, run.readers, parts_by_region)
     part_by_optional_section = {
         "ablation": performance.ablation,
         "explained": search.explained,

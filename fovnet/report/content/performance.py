@@ -12,6 +12,7 @@ from fovnet.evaluate.borders import AGREEMENT_MM
 from fovnet.evaluate.cases import STAGES
 from fovnet.evaluate.evaluation import EvaluatedVolume, Evaluation
 from fovnet.evaluate.groups import BODY_ENDS, REGION_BORDERS, Group
+from fovnet.evaluate.parts import PART_BORDERS
 from fovnet.records import json_key
 from fovnet.regions import Vocabulary
 from fovnet.report.content.ablation import AblationView, ablation_view
@@ -193,7 +194,7 @@ def stages_table(evaluation: Evaluation) -> ReportTable:
 
 def borders_table(evaluation: Evaluation) -> ReportTable:
     """Errors of borders in mm, missed and invented ones, coverage of their intervals: all together,
-    each kind, then ends."""
+    each kind, then ends; last those between parts of regions, together and each kind."""
     all_volumes_group = evaluation.everything
     border_names = [
         measure.region
@@ -213,6 +214,13 @@ def borders_table(evaluation: Evaluation) -> ReportTable:
             for measure_name in title_by_measure_name
         ]
         rows.append((_border_title(border_name), *cells))
+    if evaluation.parts is not None:
+        for border_name in (PART_BORDERS, *evaluation.parts.border_kinds):
+            cells = [
+                measure_text(evaluation.parts.find(measure_name, border_name))
+                for measure_name in title_by_measure_name
+            ]
+            rows.append((_border_title(border_name), *cells))
     return ReportTable(("border", *title_by_measure_name.values()), rows, name="borders")
 
 
@@ -222,6 +230,7 @@ def _border_title(border_name: str) -> str:
     title_by_summary_name = {
         REGION_BORDERS: "all between two regions",
         BODY_ENDS: "ends: region and none",
+        PART_BORDERS: "all between two parts",
     }
     return title_by_summary_name.get(border_name, border_name.replace("|", " | "))
 

@@ -17,9 +17,12 @@ from fovnet.report.content.cells import MeasuredText, ReportTable, Row
 from fovnet.report.content.flow import TITLE_BY_SPLIT
 from fovnet.report.content.wording import measure_text, unitless_text, whole_number_text
 from fovnet.volume.collection.pack import Pack
+from fovnet.words import join_names
 
 NOT_READ_TWICE: Mapping[str, Agreements] = MappingProxyType({})
 """The agreements of readers where no collection was read twice."""
+NOT_DIVIDED: Mapping[str, Sequence[str]] = MappingProxyType({})
+"""The parts of regions where nothing is said of parts."""
 
 
 @dataclass(frozen=True)
@@ -37,16 +40,22 @@ def reference_of(
     vocabulary: Vocabulary,
     slice_counts_by_split: Mapping[str, tuple[int, ...]],
     agreements_by_collection: Mapping[str, Agreements] = NOT_READ_TWICE,
+    parts_by_region: Mapping[str, Sequence[str]] = NOT_DIVIDED,
 ) -> ReferenceChapter:
     """The chapter on the reference standard.
 
     slice_counts_by_split     as `slice_counts` gives them
     agreements_by_collection  how far readers agree, of collections that were read twice
+    parts_by_region           of the regions of whose parts something is said
     """
     reading_sentences = map(_two_readings_sentence, agreements_by_collection)
     return ReferenceChapter(
-        paragraphs=(*reference_paragraphs(vocabulary), *reading_sentences),
-        landmarks=landmarks_table(vocabulary),
+        paragraphs=(
+            *reference_paragraphs(vocabulary),
+            *_parts_paragraphs(parts_by_region),
+            *reading_sentences,
+        ),
+        landmarks=landmarks_table(vocabulary, parts_by_region),
         labelled_slices=labels_table(slice_counts_by_split, vocabulary),
         readers=readers_table(agreements_by_collection),
     )
@@ -61,12 +70,15 @@ def slice_counts(pack: Pack) -> dict[str, tuple[int, ...]]:
     }
 
 
-def landmarks_table(vocabulary: Vocabulary) -> ReportTable:
-    """The landmark at each border; borders of a user's own vocabulary, whose landmarks are not
-    known, have no row."""
+def landmarks_table(
+    vocabulary: Vocabulary, parts_by_region: Mapping[str, Sequence[str]] = NOT_DIVIDED
+) -> ReportTable:
+    """The landmark at each border, last those between the parts of regions; borders of a user's own
+    vocabulary, whose landmarks are not known, have no row."""
     rows = [
         (f"{lower_region} | {upper_region}", LANDMARKS[lower_region, upper_region])
-        for lower_region, upper_region in pairwise(vocabulary.chain)
+        for names in (vocabulary.chain, *parts_by_region.values())
+        for lower_region, upper_region in pairwise(names)
         if (lower_region, upper_region) in LANDMARKS
     ]
     return ReportTable(("border", "lies at"), rows, name="convention")
@@ -130,6 +142,19 @@ def _two_readings_sentence(collection: str) -> str:
         f"Of collection {collection} a part was read by more than one reader, each by itself; "
         "where they differed by more than that, a third reading settled it, or the volume has no "
         "label."
+    )
+
+
+def _parts_paragraphs(parts_by_region: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Which regions are divided into which parts; none where nothing is said of parts."""
+    if not parts_by_region:
+        return ()
+    divisions = join_names(
+        f"{region} into {join_names(parts)}" for region, parts in parts_by_region.items()
+    )
+    return (
+        f"A region that is surely shown is divided: {divisions}. What is said of regions is as if it "
+        "were not.",
     )
 
 

@@ -7,12 +7,16 @@ where labels do not tell, it is not counted.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from fovnet.decision.statements import NO, YES
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.evaluate.groups import Group
+from fovnet.evaluate.measures import Measure
+from fovnet.evaluate.parts import PartEvaluation
 from fovnet.records import json_key
+from fovnet.regions import NINE
 from fovnet.report.content.cells import ReportTable, Row
 from fovnet.report.content.confidence import PRESENCE, ReliabilityPoint, reliability_points
 from fovnet.report.content.run_record import ByRegion, RegionBar
@@ -77,7 +81,7 @@ def statements_view(evaluation: Evaluation, by_region: ByRegion | None) -> State
     if by_region:
         promises = _bars_sentences(by_region)
     return StatementsView(
-        sentence=statements_sentence(all_volumes_group),
+        sentence=f"{statements_sentence(all_volumes_group)} {_parts_sentence(evaluation)}".strip(),
         promises=promises,
         table=_regions_table(evaluation),
         reliability=reliability_points({PRESENCE: evaluation.statement_bins}),
@@ -92,13 +96,25 @@ def statements_view(evaluation: Evaluation, by_region: ByRegion | None) -> State
 def statements_sentence(all_volumes_group: Group) -> str:
     """How many statements are decided, how many of these wrong, and how many regions surely found;
     "" where nothing was said region by region."""
-    decided_rate = all_volumes_group.find("statements_decided")
-    wrong_rate = all_volumes_group.find("statements_wrong")
-    found_rate = all_volumes_group.find("surely_found")
+    return _rates_sentence(all_volumes_group.find, "region")
+
+
+def _parts_sentence(evaluation: Evaluation) -> str:
+    """The same of the parts of regions; "" where they were not evaluated."""
+    if evaluation.parts is None:
+        return ""
+    return _rates_sentence(evaluation.parts.find, "part")
+
+
+def _rates_sentence(find: Callable[[str], Measure | None], noun: str) -> str:
+    """The rates of statements, found by name, on what the noun says."""
+    decided_rate = find("statements_decided")
+    wrong_rate = find("statements_wrong")
+    found_rate = find("surely_found")
     if decided_rate is None or decided_rate.value is None:
         return ""
     sentence = (
-        f"Of {several(decided_rate.denominator, 'statement')} on whether a region is shown, "
+        f"Of {several(decided_rate.denominator, 'statement')} on whether a {noun} is shown, "
         f"{whole_number_text(decided_rate.numerator)} are decided ({percent(decided_rate.value)})"
     )
     if wrong_rate is not None and wrong_rate.value is not None:
@@ -108,7 +124,7 @@ def statements_sentence(all_volumes_group: Group) -> str:
             f"{is_or_are(wrong_rate.numerator)} wrong ({wrong_text.value}, {wrong_text.interval})"
         )
     if found_rate is not None and found_rate.value is not None:
-        regions_phrase = several(found_rate.denominator, "region")
+        regions_phrase = several(found_rate.denominator, noun)
         sentence += f"; {whole_number_text(found_rate.numerator)} of {regions_phrase} shown are surely found"
     return f"{sentence}."
 
@@ -142,33 +158,54 @@ def _bar_sentence(answer: str, region_bar: RegionBar) -> str:
 
 
 def _regions_table(evaluation: Evaluation) -> ReportTable:
-    """One row over all regions, then one per region: volumes that show it, statements decided,
-    wrong among yes and no, regions surely found."""
+    """One row over all regions, then one per region, last the same of parts: volumes that show it,
+    statements decided, wrong among yes and no, regions surely found."""
     vocabulary = evaluation.vocabulary
-    regions = vocabulary.classes[:-1]
-    rows = [_region_row(evaluation.everything, region) for region in ("", *regions)]
+    rows = [
+        _region_row(region or "all regions", _rates_of_region(evaluation.everything, region))
+        for region in ("", *vocabulary.classes[:-1])
+    ]
+    colours = ["transparent", *map(vocabulary.colour, vocabulary.classes[:-1])]
+    if evaluation.parts is not None:
+        rows.append(_region_row("all parts", _rates_of_part(evaluation.parts, "")))
+        colours.append("transparent")
+        for region, parts in evaluation.parts.parts_by_region.items():
+            rows += [
+                _region_row(f"{region}: {part}", _rates_of_part(evaluation.parts, part))
+                for part in parts
+            ]
+            colours += map(NINE.colour, parts)
     return ReportTable(
         ("region", "shown in volumes", *TITLE_BY_RATE.values()),
         rows,
-        colours=("transparent", *map(vocabulary.colour, regions)),
+        colours=colours,
         name="statements",
     )
 
 
-def _region_row(all_volumes_group: Group, region: str) -> Row:
-    """The cells of one region, "" for all together; a dash for a rate of no statements."""
-    found_rate = all_volumes_group.find("surely_found", "", region)
+def _rates_of_region(all_volumes_group: Group, region: str) -> list[Measure | None]:
+    """Those of TITLE_BY_RATE, of one region, "" for all together."""
+    return [all_volumes_group.find(rate_name, "", region) for rate_name in TITLE_BY_RATE]
+
+
+def _rates_of_part(parts: PartEvaluation, part: str) -> list[Measure | None]:
+    """The same of one part."""
+    return [parts.find(rate_name, part) for rate_name in TITLE_BY_RATE]
+
+
+def _region_row(title: str, rates: Sequence[Measure | None]) -> Row:
+    """The cells of one row, from the rates of TITLE_BY_RATE, of which the last is of those shown; a
+    dash for a rate of no statements."""
     volumes_text = DASH
-    if found_rate:
-        volumes_text = whole_number_text(found_rate.denominator)
+    if rates[-1]:
+        volumes_text = whole_number_text(rates[-1].denominator)
     cells = []
-    for rate_name in TITLE_BY_RATE:
-        rate = all_volumes_group.find(rate_name, "", region)
+    for rate in rates:
         if rate and rate.denominator:
             cells.append(measure_text(rate))
         else:
             cells.append(ABSENT)
-    return (region or "all regions", volumes_text, *cells)
+    return (title, volumes_text, *cells)
 
 
 def _calibration_sentence(all_volumes_group: Group) -> str:
