@@ -13,7 +13,7 @@ and CID 4031.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -180,6 +180,19 @@ class Vocabulary:
     def part_names(self) -> tuple[str, ...]:
         """Its classes that are parts of a region of `whole`, feet to head."""
         return tuple(self.classes[column] for column in self.part_columns)
+
+    def in_parts(self, wholes: Collection[str]) -> Vocabulary:
+        """The same with its parts in the place of each of these regions, names of PARTS."""
+        if not wholes:
+            return self
+        regions: list[Region] = []
+        for region in self._chain_regions:
+            if region.name in wholes:
+                regions += _REGIONS_BY_WHOLE[region.name]
+            else:
+                regions.append(region)
+        on_rungs = [replace(region, rung=rung) for rung, region in enumerate(regions)]
+        return Vocabulary((*on_rungs, *(self.region(name) for name in self.side_regions)))
 
     def part_vocabulary(self, whole: str) -> Vocabulary:
         """The parts of one of its regions, as a chain."""
@@ -478,18 +491,7 @@ def find_part_groups(class_names: Sequence[str]) -> tuple[tuple[int, int], ...]:
     return tuple(groups)
 
 
-def _put_parts_in_place() -> Vocabulary:
-    """DEFAULT, with the parts of a region where there are some."""
-    chain_regions = [
-        part
-        for name in DEFAULT.chain
-        for part in _REGIONS_BY_WHOLE.get(name, (DEFAULT.region(name),))
-    ]
-    on_rungs = [replace(region, rung=rung) for rung, region in enumerate(chain_regions)]
-    return Vocabulary((*on_rungs, *(DEFAULT.region(name) for name in DEFAULT.side_regions)))
-
-
-NINE = _put_parts_in_place()
+NINE = DEFAULT.in_parts(PARTS)
 """Nine regions: those of DEFAULT, with parts of the legs and of the head; and the spine."""
 
 BUILT_IN = {"default": DEFAULT, "nine": NINE}

@@ -119,7 +119,7 @@ def export_bids(
     status is still 0.
     """
     _refuse_in_answers(answers, folder)
-    region_vocabulary = vocabulary(regions)
+    region_vocabulary = vocabulary(regions).whole
     stored_answers = read_answers(answers, region_vocabulary)
     paths = write_bids(stored_answers, region_vocabulary, folder)
     sidecars_in_words = several(len(paths) - 1, "sidecar")
@@ -153,7 +153,7 @@ def export_headers(
     A header is called wrong only if a sure answer contradicts it; where the answer is unsure, the header is
     taken to be right.
     """
-    region_vocabulary = vocabulary(regions)
+    region_vocabulary = vocabulary(regions).whole
     stored_answers = read_answers(answers, region_vocabulary)
     comparisons = compare_headers(stored_answers, region_vocabulary)
     count_by_verdict = Counter(comparison.verdict for comparison in comparisons)

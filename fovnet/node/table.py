@@ -13,10 +13,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from fovnet.decision.answers_table import ANSWERS_TABLE_NAME, answer_columns, answer_row
+from fovnet.decision.answers_table import (
+    ANSWERS_TABLE_NAME,
+    PART_COLUMNS,
+    answer_columns,
+    answer_row,
+)
 from fovnet.node.places import Places
 from fovnet.records import read_json, tsv_text, write_text
 from fovnet.watch.tally import CountedAnswer, Tally, answers_in_lines
@@ -30,7 +36,8 @@ VOLUME_ID_PATTERN = re.compile(r"([0-9a-f]+)-(\d+)(-.+)?")
 class AnswersTable:
     """answers.tsv of a node's folder, for these regions and parts of them; written by one thread.
 
-    tally  of its rows, once it was mended
+    parts  of regions, whose columns follow those of regions
+    tally  of its rows by region, once it was mended
     """
 
     places: Places
@@ -143,10 +150,11 @@ def find_newest_ids(volume_ids: Iterable[str]) -> dict[str, set[str]]:
 
 def read_counted_answers(path: Path) -> list[CountedAnswer]:
     """The answers of a node's table, in its order; none where there is no table.  Its regions are
-    those columns that have one for a probability."""
+    those columns that have one for a probability; those of parts follow them, and are passed over."""
     if not path.exists():
         return []
     header_line, *lines = path.read_text(encoding="utf-8").splitlines()
     columns = header_line.split("\t")
-    regions = [column for column in columns if f"{column}_probability" in columns]
+    region_columns = takewhile(lambda column: column not in PART_COLUMNS, columns)
+    regions = [column for column in region_columns if f"{column}_probability" in columns]
     return answers_in_lines(lines, columns, regions)

@@ -7,30 +7,42 @@ name what is not shown; so that it is empty for a set without a term, as it may 
 Anatomic Region Sequence (0008,2218) then has an item for each region.  PS3.3, table 10-7, permits
 one item in an image (10-7b several, in a segmentation): dciodvfy tells so, readers take all; an
 item that names all shown regions does not exist.
+
+Where parts of a region are sure they are named in its place: a knee is KNEE.  Parts without a term
+have an item each, and the Body Part Examined of their regions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fovnet.errors import ModelError
 from fovnet.regions import Term, Vocabulary
-from fovnet.report.exports.answers import StoredAnswer
+from fovnet.report.exports.answers import StoredAnswer, finest_level
 from fovnet.report.exports.originals import refuse_unanswered
 
 LEAST_HEIGHT_SHARE = 0.8
 """A side region with less of the height of all spans gives no term: a spine along a head is no
 spine acquisition."""
+PAIRED_TERMS = frozenset({"LOWERLIMB", "PELVISLOWEXTREMT"})
+PAIRED_PART_TERMS = PAIRED_TERMS | {"FOOT", "LEG", "KNEE", "THIGH"}
+"""Terms for paired parts: their series must have a Laterality, empty if unknown (Type 2C).  The second
+are those of an answer on parts of regions."""
 CORRECT_BY_HAND = "Look at the volume, and correct its header by hand if necessary."
 
 
 @dataclass(frozen=True)
 class Anatomy:
     """Body Part Examined, empty if no term names these regions together, and the concepts that name
-    all of them, from the feet up."""
+    all of them, from the feet up.
+
+    is_paired  whether it is a term for paired parts
+    """
 
     body_part: str
     concepts: tuple[Term, ...]
+    is_paired: bool
 
 
 def anatomy_of(answer: StoredAnswer, vocabulary: Vocabulary) -> Anatomy:
@@ -42,24 +54,34 @@ def anatomy_of(answer: StoredAnswer, vocabulary: Vocabulary) -> Anatomy:
     "ok", and where these heights are in doubt; "export-none", "export-no-code".
     """
     _refuse_unsure_or_empty(answer)
-    shown_names = {span.region for span in answer.shown_spans}
-    side_names = [region for region in vocabulary.side_regions if region in shown_names]
-    chain_names = [region for region in vocabulary.chain if region in shown_names]
-    common_term = vocabulary.term(chain_names)
+    finest_answer, finest_vocabulary = finest_level(answer, vocabulary)
+    side_names = _shown_among(vocabulary.side_regions, answer)
+    chain_names = _shown_among(finest_vocabulary.chain, finest_answer)
+    common_term = finest_vocabulary.term(chain_names)
     concepts = []
     if common_term:
         concepts.append(common_term)
     else:
-        concepts += [_concept_of(answer, region, vocabulary) for region in chain_names]
+        concepts += [
+            _concept_of(finest_answer, region, finest_vocabulary) for region in chain_names
+        ]
     concepts += [_concept_of(answer, region, vocabulary) for region in side_names]
     body_part = ""
     if side_names and chain_names:
         body_part = _body_part_of_side_region(answer, side_names, vocabulary)
-        if common_term:
-            body_part = body_part or common_term.body_part
     elif len(concepts) == 1:
         body_part = concepts[0].body_part
-    return Anatomy(body_part, tuple(concepts))
+    header_term = common_term or vocabulary.term(_shown_among(vocabulary.chain, answer))
+    if header_term and not body_part:
+        body_part = header_term.body_part
+    paired_terms = PAIRED_PART_TERMS if answer.parts else PAIRED_TERMS
+    return Anatomy(body_part, tuple(concepts), is_paired=body_part in paired_terms)
+
+
+def _shown_among(regions: Sequence[str], answer: StoredAnswer) -> list[str]:
+    """Those of these regions that have a span and are said to be shown."""
+    shown_names = {span.region for span in answer.shown_spans}
+    return [region for region in regions if region in shown_names]
 
 
 def _concept_of(answer: StoredAnswer, region: str, vocabulary: Vocabulary) -> Term:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fovnet.decision.statements import YES, Statement
 from fovnet.errors import CollectionError
 from fovnet.evaluate.answers import read_answer_facts
 from fovnet.evaluate.cases import StoredSpan
 from fovnet.evaluate.stored_answers import spans_in, statement_in
-from fovnet.regions import Vocabulary
+from fovnet.regions import WHOLE_BY_PART, Vocabulary
 from fovnet.volume.volume import Images
 
+PartFact = TypeVar("PartFact", Statement, StoredSpan)
 REQUIRED_KEYS = ("volume_id", "path", "status", "message", "rows", "model", "fovnet")
 
 
@@ -32,6 +33,8 @@ class StoredAnswer:
     statements        what is said of each region; empty where nothing was said region by region
     are_extents_sure  whether nothing is doubted of the volume as a whole, its spans and their ends
                       included
+    parts             what is said of the parts of regions; empty where nothing is
+    part_spans        those of parts of regions that are surely shown
     """
 
     volume_id: str
@@ -46,6 +49,8 @@ class StoredAnswer:
     file_record: Mapping[str, Any] | None = None
     statements: tuple[Statement, ...] = ()
     are_extents_sure: bool = True
+    parts: tuple[Statement, ...] = ()
+    part_spans: tuple[StoredSpan, ...] = ()
 
     @property
     def shown_spans(self) -> tuple[StoredSpan, ...]:
@@ -60,6 +65,50 @@ class StoredAnswer:
             return frozenset(span.region for span in self.spans)
         return frozenset(
             statement.region for statement in self.statements if statement.answer == YES
+        )
+
+    @property
+    def divided_regions(self) -> frozenset[str]:
+        """The regions of whose parts something is said."""
+        return frozenset(WHOLE_BY_PART[part.region] for part in self.parts)
+
+    @property
+    def finely_sure_regions(self) -> frozenset[str]:
+        """The regions surely shown of which every slice lies in a part that is surely shown too."""
+        shown_parts = {part.region for part in self.parts if part.answer == YES}
+        part_slices = _slices_of(span for span in self.part_spans if span.region in shown_parts)
+        return frozenset(
+            region
+            for region in self.divided_regions & {span.region for span in self.shown_spans}
+            if _slices_of(span for span in self.spans if span.region == region) <= part_slices
+        )
+
+    @property
+    def finest_spans(self) -> tuple[StoredSpan, ...]:
+        """The spans of the regions surely shown: those of its parts in the place of each whose
+        slices all lie in parts that are surely shown."""
+        return self.in_parts(self.finely_sure_regions).shown_spans
+
+    def in_parts(self, regions: Collection[str]) -> StoredAnswer:
+        """The same with what is said of its parts in the place of each of these regions, and without
+        the parts of others; a region that has no spans of parts keeps its own."""
+        if not self.parts:
+            return self
+        statements: list[Statement] = []
+        for statement in self.statements:
+            if statement.region in regions:
+                statements += _parts_of(statement.region, self.parts)
+            else:
+                statements.append(statement)
+        spans: list[StoredSpan] = []
+        for span in self.spans:
+            part_spans = _parts_of(span.region, self.part_spans)
+            if span.region in regions and part_spans:
+                spans += part_spans
+            else:
+                spans.append(span)
+        return replace(
+            self, statements=tuple(statements), spans=tuple(spans), parts=(), part_spans=()
         )
 
     def probability(self, span: StoredSpan) -> float:
@@ -78,14 +127,14 @@ class StoredAnswer:
 
     def identity(self) -> tuple[object, ...]:
         """What distinguishes this answer from any other on the same images: model, version, status,
-        every span, and what is said of each region."""
+        every span, and what is said of each region and part."""
         identifying_texts = [
             f"{span.region} {span.from_mm:.3f} {span.to_mm:.3f} {span.confidence:.4f}"
-            for span in self.spans
+            for span in (*self.spans, *self.part_spans)
         ]
         identifying_texts += [
             f"{statement.region} {statement.answer} {statement.probability:.4f}"
-            for statement in self.statements
+            for statement in (*self.statements, *self.parts)
         ]
         # an answer without statements keeps the UIDs that it always had
         if self.statements and not self.are_extents_sure:
@@ -99,6 +148,26 @@ class StoredAnswer:
             return self.images
         slice_range = slice(span.first_slice, span.last_slice + 1)
         return Images(2, self.images.uids[slice_range], self.images.frames[slice_range])
+
+
+def finest_level(answer: StoredAnswer, vocabulary: Vocabulary) -> tuple[StoredAnswer, Vocabulary]:
+    """The answer with parts in the place of the regions that `finest_spans` divides, and the
+    vocabulary of what it then names; both as they are where nothing is said of parts."""
+    regions = answer.finely_sure_regions
+    return answer.in_parts(regions), vocabulary.in_parts(regions)
+
+
+def _parts_of(region: str, parts: Iterable[PartFact]) -> list[PartFact]:
+    """Those that are about parts of a region."""
+    return [part for part in parts if WHOLE_BY_PART.get(part.region) == region]
+
+
+def _slices_of(spans: Iterable[StoredSpan]) -> set[int]:
+    return {
+        slice_number
+        for span in spans
+        for slice_number in range(span.first_slice, span.last_slice + 1)
+    }
 
 
 def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[StoredAnswer]:
@@ -143,6 +212,8 @@ def answer_from_facts(answer_json: Mapping[str, Any]) -> StoredAnswer:
         file_record=answer_json.get("file"),
         statements=tuple(map(statement_in, answer_json.get("statements") or ())),
         are_extents_sure=answer_json.get("extents_sure", answer_json["status"] == "ok"),
+        parts=tuple(map(statement_in, answer_json.get("parts") or ())),
+        part_spans=spans_in(answer_json.get("part_spans") or ()),
     )
 
 

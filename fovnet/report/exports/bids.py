@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 from fovnet._version import __version__
 from fovnet.errors import ConfigError, ModelError
+from fovnet.evaluate.cases import StoredSpan
 from fovnet.records import read_json, write_text
 from fovnet.regions import Vocabulary
 from fovnet.report.exports.anatomy import anatomy_of
@@ -236,7 +237,8 @@ def sidecar_facts(
     always the status, every span, and the image as a BIDS URI by the names of data sets.
 
     `FovnetAnswers` has for each region `answer` (yes, no or unsure) and `probability`, where the
-    answer was given region by region; `BodyPartDetails` are then the spans of the yes alone.
+    answer was given region by region; `BodyPartDetails` are then the spans of the yes alone.  Both,
+    and `FovnetPartSpans`, are of parts of regions too, where something is said of them.
     """
     facts: dict[str, Any] = {}
     with suppress(ModelError):  # of regions that are not sure, or have no term
@@ -244,7 +246,7 @@ def sidecar_facts(
         if body_part:
             facts["BodyPart"] = body_part
     span_texts = [
-        f"{span.region} {span.from_mm:.0f} to {span.to_mm:.0f} mm" for span in answer.shown_spans
+        f"{span.region} {span.from_mm:.0f} to {span.to_mm:.0f} mm" for span in answer.finest_spans
     ]
     if span_texts:
         facts["BodyPartDetails"] = "; ".join(span_texts)
@@ -258,24 +260,29 @@ def sidecar_facts(
     if answer.statements:
         facts["FovnetAnswers"] = {
             statement.region: {"answer": statement.answer, "probability": statement.probability}
-            for statement in answer.statements
+            for statement in (*answer.statements, *answer.parts)
         }
     if answer.status != "refused":
         facts["FovnetExtents"] = "unsure"
         if answer.are_extents_sure:
             facts["FovnetExtents"] = "sure"
-    facts["FovnetSpans"] = [
-        {
-            "region": span.region,
-            "first_slice": span.first_slice,
-            "last_slice": span.last_slice,
-            "from_mm": span.from_mm,
-            "to_mm": span.to_mm,
-            "confidence": answer.sure_confidence(span),
-        }
-        for span in answer.spans
-    ]
+    facts["FovnetSpans"] = [_span_facts(span, answer) for span in answer.spans]
+    if answer.parts:
+        parts_answer = answer.in_parts(answer.divided_regions)
+        facts["FovnetPartSpans"] = [_span_facts(span, parts_answer) for span in answer.part_spans]
     return facts
+
+
+def _span_facts(span: StoredSpan, answer: StoredAnswer) -> dict[str, Any]:
+    """A span of an answer, its confidence only where its region is surely shown."""
+    return {
+        "region": span.region,
+        "first_slice": span.first_slice,
+        "last_slice": span.last_slice,
+        "from_mm": span.from_mm,
+        "to_mm": span.to_mm,
+        "confidence": answer.sure_confidence(span),
+    }
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> Path:

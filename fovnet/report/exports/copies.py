@@ -28,13 +28,14 @@ from fovnet.errors import ConfigError, ModelError
 from fovnet.records import clear_unfinished, replace_with
 from fovnet.regions import Term, Vocabulary
 from fovnet.report.exports.anatomy import Anatomy, anatomy_of
-from fovnet.report.exports.answers import StoredAnswer, read_answers
+from fovnet.report.exports.answers import StoredAnswer, finest_level, read_answers
 from fovnet.report.exports.dicom_ownership import (
     is_our_dicom,
     refuse_foreign,
     refuse_other_series,
     withdraw_files,
 )
+from fovnet.report.exports.headers import compare_with_text
 from fovnet.report.exports.identity import content_of, uid_for
 from fovnet.report.exports.originals import (
     UTF_8,
@@ -45,7 +46,6 @@ from fovnet.report.exports.originals import (
     require_images,
     translate_header_faults,
 )
-from fovnet.volume.collection.body_part import find_regions_of_text
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import read_dataset, without_warnings
 from fovnet.volume.dicom.pixels import set_transfer_syntax
@@ -61,8 +61,6 @@ CHANGED_ATTRIBUTES = (
 )
 SIDE_ATTRIBUTES = ("Laterality", "ImageLaterality")
 STRUCTURE_SEQUENCE = "PrimaryAnatomicStructureSequence"
-PAIRED_TERMS = ("LOWERLIMB", "PELVISLOWEXTREMT")
-"""Terms for paired parts: their series must have a Laterality, empty if unknown (Type 2C)."""
 BOTH_SIDES = "B"  # the laterality of paired parts
 UNPAIRED = "U"
 WRITER_ELEMENTS = (
@@ -139,9 +137,11 @@ def write_copies(
             copy.write(path, uid, series_uid)
     _remove_other_copies(volume_folder, paths)
     if not anatomy.body_part:
-        shown_regions = [region for region in vocabulary.classes if region in answer.shown_regions]
+        finest_answer, finest_vocabulary = finest_level(answer, vocabulary)
+        shown_regions = finest_answer.shown_regions
+        shown_names = [name for name in finest_vocabulary.classes if name in shown_regions]
         tell_user(
-            f"with {join_names(shown_regions)}, which no Body Part Examined names together: it is "
+            f"with {join_names(shown_names)}, which no Body Part Examined names together: it is "
             "empty in the copies, and their Anatomic Region Sequence has an item for each"
         )
     return paths
@@ -253,12 +253,12 @@ def _remove_other_copies(volume_folder: Path, kept_paths: Collection[Path]) -> N
 
 
 def _is_header_overruled(answer: StoredAnswer, source: Original, vocabulary: Vocabulary) -> bool:
-    """Whether a header names a region that was not predicted, or none: its laterality and anatomic
-    structures are then wrong."""
-    header_regions = find_regions_of_text(
-        str(source.header.get("BodyPartExamined") or ""), vocabulary
-    )
-    return not header_regions or not set(header_regions) <= answer.shown_regions
+    """Whether a header names a region or part that was not predicted, or none: its laterality and
+    anatomic structures are then wrong."""
+    header_text = str(source.header.get("BodyPartExamined") or "")
+    comparison = compare_with_text(answer, header_text, vocabulary)
+    header_regions = comparison.header_regions
+    return not header_regions or not header_regions <= comparison.answer.shown_regions
 
 
 def _change_time(path: Path, uid: str) -> str:
@@ -289,17 +289,16 @@ def _relabel_dataset(dataset: Any, anatomy: Anatomy, *, is_header_overruled: boo
     dataset.BodyPartExamined = anatomy.body_part
     for attribute_name in removed_names:
         dataset.pop(attribute_name, None)
-    is_paired = anatomy.body_part in PAIRED_TERMS
     if "SharedFunctionalGroupsSequence" not in dataset or "AnatomicRegionSequence" in dataset:
         dataset.AnatomicRegionSequence = Sequence(map(_region_item, anatomy.concepts))
         # Type 2C: dciodvfy asks for it without a Body Part Examined too
-        needs_side = is_paired or not anatomy.body_part
+        needs_side = anatomy.is_paired or not anatomy.body_part
         if needs_side and not any(name in dataset for name in SIDE_ATTRIBUTES):
             dataset.Laterality = ""
     for frame_anatomy in _frame_anatomies(dataset):
         frame_anatomy.AnatomicRegionSequence = Sequence(map(_region_item, anatomy.concepts))
         if is_header_overruled or "FrameLaterality" not in frame_anatomy:
-            frame_anatomy.FrameLaterality = BOTH_SIDES if is_paired else UNPAIRED
+            frame_anatomy.FrameLaterality = BOTH_SIDES if anatomy.is_paired else UNPAIRED
             frame_anatomy.pop(STRUCTURE_SEQUENCE, None)
 
 

@@ -1,5 +1,5 @@
 """An answer as a DICOM Comprehensive 3D SR: an Imaging Measurement Report with one measurement
-group per span.
+group per span, of parts of a region where these are sure.
 
 Each group has the region as finding and finding site (SNOMED CT, see regions.py), the span's length
 and probability, the heights of its two ends in scanner coordinates, and references to the source
@@ -41,7 +41,7 @@ from fovnet.errors import ModelError
 from fovnet.evaluate.cases import StoredSpan
 from fovnet.records import clear_unfinished, replace_with
 from fovnet.regions import Vocabulary
-from fovnet.report.exports.answers import StoredAnswer
+from fovnet.report.exports.answers import StoredAnswer, finest_level
 from fovnet.report.exports.dicom_ownership import (
     is_our_dicom,
     refuse_foreign,
@@ -91,6 +91,7 @@ def build_report(
     valid, and were left out.  Raises ModelError as `originals_of` and `refuse_unreferable`, and
     "export-no-code" for a region without a code.
     """
+    answer, vocabulary = finest_level(answer, vocabulary)
     sources = originals_of(answer)
     refuse_unreferable(answer, sources)
     emptied_names = clean_header(sources[0].header)
