@@ -69,7 +69,7 @@ def export_sr(
     regions: Regions = "default",
 ) -> None:
     """DICOM Comprehensive 3D SR (TID 1500): one measurement group per span, in the source's study, referring
-    to its images.
+    to its images; of parts of a region (a knee) where these are sure of its whole span.
 
     Each group has the region's SNOMED CT code, the heights of both ends and the
     probability. For answers by region: a region answered yes has a group with heights; an unsure region that
@@ -99,8 +99,8 @@ def export_copies(
 
     Only volumes with status ok, with every region decided, are copied; their answers may still be wrong. If
     the term depends on heights (a spine beside what it crosses), these must be sure too. Regions that no term
-    names together leave Body Part Examined empty, and each has an item in Anatomic Region Sequence. Copies
-    have new UIDs and keep the original attributes.
+    names together leave Body Part Examined empty, and each has an item in Anatomic Region Sequence. Parts of a
+    region (KNEE, NECK) are named where they are sure of its whole span. Copies have new UIDs and keep the original attributes.
     """
     refuse_beside_sources(answers, folder)
     _export_answers(answers, "copies", write_copies, folder, vocabulary(regions))
@@ -148,7 +148,8 @@ def export_headers(
     that the header names is unsure, or it names none and none is surely shown;
     without answers by region, the volume is uncertain); source gone or changed;
     agree (a header that names the spine alone agrees with a spine, whatever
-    regions that crosses).
+    regions that crosses). Where answers are on parts of regions, a last column level tells
+    whether parts were compared: KNEE disagrees with a thigh.
 
     A header is called wrong only if a sure answer contradicts it; where the answer is unsure, the header is
     taken to be right.
