@@ -100,7 +100,8 @@ def export_copies(
     Only volumes with status ok, with every region decided, are copied; their answers may still be wrong. If
     the term depends on heights (a spine beside what it crosses), these must be sure too. Regions that no term
     names together leave Body Part Examined empty, and each has an item in Anatomic Region Sequence. Parts of a
-    region (KNEE, NECK) are named where they are sure of its whole span. Copies have new UIDs and keep the original attributes.
+    region (KNEE, NECK) are named where they are sure of its whole span. Copies have new UIDs and keep the
+    original attributes.
     """
     refuse_beside_sources(answers, folder)
     _export_answers(answers, "copies", write_copies, folder, vocabulary(regions))
