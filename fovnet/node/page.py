@@ -226,7 +226,7 @@ def _throughput_table(
 
 def _newest_row(answer: CountedAnswer, subject: PageSubject) -> NewestRow:
     words_by_answer: dict[str, list[str]] = {YES: [], UNSURE: []}
-    for region, word in answer.answer_by_region.items():
+    for region, word in answer.answer_by_name.items():
         words_by_answer.setdefault(word, []).append(region)
     report_states = [
         state

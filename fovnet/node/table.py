@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +35,7 @@ VOLUME_ID_PATTERN = re.compile(r"([0-9a-f]+)-(\d+)(-.+)?")
 class AnswersTable:
     """answers.tsv of a node's folder, for these regions and parts of them; written by one thread.
 
-    parts  of regions, whose columns follow those of regions
-    tally  of its rows by region, once it was mended
+    tally  of its rows, once it was mended
     """
 
     places: Places
@@ -90,7 +88,7 @@ class AnswersTable:
         self._is_up_to_date = True
 
     def _count_lines(self, lines: Iterable[str]) -> list[CountedAnswer]:
-        return answers_in_lines(lines, self._columns, (*self.regions, *self.parts))
+        return answers_in_lines(lines, self._columns, self.regions, self.parts)
 
     @property
     def _columns(self) -> tuple[str, ...]:
@@ -150,11 +148,14 @@ def find_newest_ids(volume_ids: Iterable[str]) -> dict[str, set[str]]:
 
 def read_counted_answers(path: Path) -> list[CountedAnswer]:
     """The answers of a node's table, in its order; none where there is no table.  Its regions are
-    those columns that have one for a probability; those of parts follow them, and are passed over."""
+    those columns that have one for a probability; those of parts follow them."""
     if not path.exists():
         return []
     header_line, *lines = path.read_text(encoding="utf-8").splitlines()
     columns = header_line.split("\t")
-    region_columns = takewhile(lambda column: column not in PART_COLUMNS, columns)
-    regions = [column for column in region_columns if f"{column}_probability" in columns]
-    return answers_in_lines(lines, columns, regions)
+    part_start = len(columns)
+    if PART_COLUMNS[0] in columns:
+        part_start = columns.index(PART_COLUMNS[0])
+    regions = [name for name in columns[:part_start] if f"{name}_probability" in columns]
+    parts = [name for name in columns[part_start:] if f"{name}_probability" in columns]
+    return answers_in_lines(lines, columns, regions, parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 
 REFUSED = "refused"
@@ -17,8 +17,8 @@ class CountedAnswer:
     """What is counted of the answer on a volume.
 
     codes             of its doubts, or of its refusal
-    answer_by_region  yes, no or unsure of each, and of parts; empty where nothing is said region by
-                      region
+    answer_by_region  yes, no or unsure; empty where nothing is said region by region
+    answer_by_part    the same of parts of regions
     """
 
     volume_id: str
@@ -26,6 +26,12 @@ class CountedAnswer:
     status: str
     codes: tuple[str, ...]
     answer_by_region: Mapping[str, str]
+    answer_by_part: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def answer_by_name(self) -> dict[str, str]:
+        """What is said of regions, and then of parts."""
+        return {**self.answer_by_region, **self.answer_by_part}
 
 
 class Tally:
@@ -57,7 +63,7 @@ class Tally:
         for answer in answers:
             self._series_keys.add(answer.series_key)
             self._count_by_status[answer.status] += 1
-            self._count_by_answer.update(answer.answer_by_region.items())
+            self._count_by_answer.update(answer.answer_by_name.items())
             if answer.status == REFUSED:
                 self._count_by_code.update(answer.codes)
             self._recent_by_series.setdefault(answer.series_key, []).append(answer)
@@ -80,7 +86,7 @@ class Tally:
             return dict(self._count_by_status)
 
     def by_region(self) -> dict[tuple[str, str], int]:
-        """{(region, answer): volumes}."""
+        """{(region or part, answer): volumes}."""
         with self._lock:
             return dict(self._count_by_answer)
 
@@ -91,10 +97,10 @@ class Tally:
 
 
 def answers_in_lines(
-    lines: Iterable[str], columns: Sequence[str], regions: Sequence[str]
+    lines: Iterable[str], columns: Sequence[str], regions: Sequence[str], parts: Sequence[str] = ()
 ) -> list[CountedAnswer]:
-    """The answers of the lines of an answers.tsv; the key of a series is what its volume_id begins
-    with, to the first hyphen."""
+    """The answers of the lines of an answers.tsv on these regions and parts of them; the key of a
+    series is what its volume_id begins with, to the first hyphen."""
     answers = []
     for cells in csv.reader(lines, delimiter="\t"):
         cell_by_column = dict(zip(columns, cells, strict=True))
@@ -105,9 +111,12 @@ def answers_in_lines(
                 series_key=volume_id.partition("-")[0],
                 status=cell_by_column["status"],
                 codes=tuple(cell_by_column["code"].split()),
-                answer_by_region={
-                    region: cell_by_column[region] for region in regions if cell_by_column[region]
-                },
+                answer_by_region=_filled_cells(cell_by_column, regions),
+                answer_by_part=_filled_cells(cell_by_column, parts),
             )
         )
     return answers
+
+
+def _filled_cells(cell_by_column: Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
+    return {column: cell_by_column[column] for column in columns if cell_by_column[column]}

@@ -97,17 +97,22 @@ def said_in_parts(answer, shown, possible=()):
         for region, parts in spans_by_region.items()
     ]
     word_by_name = dict.fromkeys(shown, "yes") | dict.fromkeys(possible, "unsure")
-    words = [word_by_name.get(part, "no") for part in NINE.part_names]
     chances = {"yes": 0.97, "unsure": 0.6, "no": 0.02}
+    parts = []
+    for part in NINE.part_names:
+        word = word_by_name.get(part, "no")
+        ends = [
+            (RegionEnd(span.from_mm), RegionEnd(span.to_mm))
+            for span in spans
+            if span.region == part
+        ]
+        parts.append(Statement(part, word, chances[word], (), *(ends or [(None, None)])[0]))
     whole = replace(
         answer,
         spans=tuple(region_spans),
         status="ok",
         message="",
-        parts=tuple(
-            Statement(part, word, chances[word])
-            for part, word in zip(NINE.part_names, words, strict=True)
-        ),
+        parts=tuple(parts),
         part_spans=tuple(span for span in spans if span.region in WHOLE_BY_PART),
     )
     return said(whole, [WHOLE_BY_PART.get(name, name) for name in shown])

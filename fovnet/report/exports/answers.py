@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from fovnet.decision.division import find_finest_names
 from fovnet.decision.statements import YES, Statement
 from fovnet.errors import CollectionError
 from fovnet.evaluate.answers import read_answer_facts
@@ -74,19 +75,17 @@ class StoredAnswer:
 
     @property
     def finely_sure_regions(self) -> frozenset[str]:
-        """The regions surely shown of which every slice lies in a part that is surely shown too."""
-        shown_parts = {part.region for part in self.parts if part.answer == YES}
-        part_slices = _slices_of(span for span in self.part_spans if span.region in shown_parts)
+        """The regions surely shown whose span their parts surely fill."""
         return frozenset(
             region
             for region in self.divided_regions & {span.region for span in self.shown_spans}
-            if _slices_of(span for span in self.spans if span.region == region) <= part_slices
+            if find_finest_names(region, _parts_of(region, self.parts)) != (region,)
         )
 
     @property
     def finest_spans(self) -> tuple[StoredSpan, ...]:
-        """The spans of the regions surely shown: those of its parts in the place of each whose
-        slices all lie in parts that are surely shown."""
+        """The spans of the regions surely shown: those of its parts in the place of each that
+        they surely fill."""
         return self.in_parts(self.finely_sure_regions).shown_spans
 
     def in_parts(self, regions: Collection[str]) -> StoredAnswer:
@@ -160,14 +159,6 @@ def finest_level(answer: StoredAnswer, vocabulary: Vocabulary) -> tuple[StoredAn
 def _parts_of(region: str, parts: Iterable[PartFact]) -> list[PartFact]:
     """Those that are about parts of a region."""
     return [part for part in parts if WHOLE_BY_PART.get(part.region) == region]
-
-
-def _slices_of(spans: Iterable[StoredSpan]) -> set[int]:
-    return {
-        slice_number
-        for span in spans
-        for slice_number in range(span.first_slice, span.last_slice + 1)
-    }
 
 
 def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[StoredAnswer]:
