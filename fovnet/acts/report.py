@@ -67,6 +67,7 @@ def _gather_records(run: Run) -> RunRecord:
         trials=trials,
         members=members_in(model.facts, mixing_weights.tolist()),
         rule=model.rule,
+        part_rules=model.part_rules,
         versions=_software_versions(),
         hashes=_hash_by_source(run),
         labels=slice_counts(run.pack),

@@ -6,13 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from fovnet.decision.rule import Rule
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.measures import Measure
 from fovnet.evaluate.parts import PartEvaluation
+from fovnet.maths.ladder import Height
 from fovnet.regions import DEFAULT, LANDMARKS, NINE
 from fovnet.report.content.cells import MeasuredText
 from fovnet.report.content.performance import borders_table
 from fovnet.report.content.reference import reference_of
+from fovnet.report.content.search import rule_table
 from fovnet.report.content.statement_rates import statements_view
 from tests.report.test_statement_rates import told
 
@@ -90,3 +93,14 @@ def test_their_landmarks_are_told_with_those_of_regions():
     assert ("chest | head", LANDMARKS["chest", "head"]) in chapter.landmarks.rows
     assert any("legs into foot, lower leg, knee and thigh" in text for text in chapter.paragraphs)
     assert len(reference_of(DEFAULT, {}).paragraphs) == len(chapter.paragraphs) - 1
+
+
+def test_the_rules_of_parts_stand_beside_that_of_regions():
+    rule = Rule(yes_bar=0.9)
+    part_rules = {"legs": Rule(yes_bar=0.95), "head": Rule(heights=(Height(130.0, 10.0), None))}
+    table = rule_table(rule, DEFAULT, part_rules)
+    assert table.header[2:] == ("value", "parts of legs", "parts of head")
+    assert [row[:3] for row in table.rows] == [*rule_table(rule, DEFAULT).rows]
+    cells_by_setting = {row[0]: row[2:] for row in table.rows}
+    assert cells_by_setting["yes bar"][:2] == ("0.9", "0.95")
+    assert cells_by_setting["heights"][2] == "neck 130 ± 10 mm"

@@ -87,6 +87,7 @@ class RunRecord:
     trials       of the search, every slot
     members      of the ensemble
     rule         of its decision
+    part_rules   by region, of that on its parts
     versions     of the software, by name
     hashes       SHA-256 by the name of what was hashed
     labels       labelled slices of each class, by split
@@ -102,6 +103,7 @@ class RunRecord:
     trials: Sequence[Trial]
     members: Sequence[Member]
     rule: Rule
+    part_rules: Mapping[str, Rule] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

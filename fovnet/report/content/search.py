@@ -4,13 +4,14 @@ cost."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from fovnet.decision.rule import MEANING_BY_SETTING, Rule
 from fovnet.net.family.layered import NetworkShape
 from fovnet.records import json_key
-from fovnet.regions import Vocabulary
+from fovnet.regions import PARTS, Vocabulary
 from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.layer_drawings import LayersView, can_be_drawn, layers_table, layers_view
 from fovnet.report.content.run_record import Member, RunRecord
@@ -30,6 +31,8 @@ from fovnet.words import several
 
 SHORT_LIST_LENGTH = 10
 """Trials in the short list, shown first."""
+
+NO_PART_RULES: Mapping[str, Rule] = MappingProxyType({})
 
 FURTHER_SENTENCE = (  # follows another sentence
     " Each continued from a network of another ensemble, with its configuration: there was no "
@@ -132,7 +135,7 @@ def search_of(run: RunRecord, vocabulary: Vocabulary) -> SearchChapter:
         members_lacking=_why_members_lack(len(run.members), run.settings.ensemble.members),
         drawn_layers=drawn_layers,
         layers=layers_table(drawn_layers),
-        rule=rule_table(run.rule, vocabulary),
+        rule=rule_table(run.rule, vocabulary, run.part_rules),
         costs=costs_table(trainings),
     )
 
@@ -199,14 +202,29 @@ def _why_members_lack(member_count: int, asked_count: int) -> str:
     return f"{count_phrase}: no more trials ran to the end and beat guessing."
 
 
-def rule_table(rule: Rule, vocabulary: Vocabulary) -> ReportTable:
-    """Every setting of the decision, with its meaning."""
-    value_by_setting = {**vars(rule), "heights": usual_heights(rule.heights, vocabulary.chain)}
+def rule_table(
+    rule: Rule, vocabulary: Vocabulary, part_rules: Mapping[str, Rule] = NO_PART_RULES
+) -> ReportTable:
+    """Every setting of the decision, with its meaning; then a column for the rule of the parts of each
+    region that is divided."""
+    columns = [_texts_of_rule(rule, vocabulary.chain)]
+    columns += [_texts_of_rule(part_rules[region], PARTS[region]) for region in part_rules]
     rows = [
-        (with_spaces(setting_name), MEANING_BY_SETTING.get(setting_name, ""), setting_text(value))
-        for setting_name, value in value_by_setting.items()
+        (
+            with_spaces(setting_name),
+            MEANING_BY_SETTING.get(setting_name, ""),
+            *(text_by_setting[setting_name] for text_by_setting in columns),
+        )
+        for setting_name in columns[0]
     ]
-    return ReportTable(("setting", "what it is", "value"), rows, name="decision")
+    part_titles = (f"parts of {region}" for region in part_rules)
+    return ReportTable(("setting", "what it is", "value", *part_titles), rows, name="decision")
+
+
+def _texts_of_rule(rule: Rule, chain: Sequence[str]) -> dict[str, str]:
+    """The value of every setting of a rule for this chain of regions."""
+    value_by_setting = {**vars(rule), "heights": usual_heights(rule.heights, chain)}
+    return {name: setting_text(value) for name, value in value_by_setting.items()}
 
 
 def _search_summary(
