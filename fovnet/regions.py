@@ -231,6 +231,16 @@ class Vocabulary:
         )
 
     @cached_property
+    def rungs_by_label(self) -> Mapping[str, frozenset[int]]:
+        """The rungs of each name that a label of the chain may have: of a whole, those of its parts."""
+        labels_by_rung = self.labels_by_class[: len(self.chain)]
+        return {
+            name: frozenset(rung for rung, labels in enumerate(labels_by_rung) if name in labels)
+            for name in self.label_names
+            if any(name in labels for labels in labels_by_rung)
+        }
+
+    @cached_property
     def part_columns(self) -> tuple[int, ...]:
         """The classes that are parts of a region of `whole`, ascending."""
         part_names = {part for parts in self.parts.values() for part in parts}

@@ -315,6 +315,71 @@ def test_the_borders_that_are_labelled_are_told_where_parts_are(tmp_path, vocabu
     assert f"collection mine: {sentence}\n" in " ".join(done.output.split(" ")).replace("\n ", " ")
 
 
+LABELS_IN_THREE_VOLUMES = {
+    "five words": (
+        ["a legs 0 3", "a pelvis 4 8", "b abdomen 0 3", "b chest 4 6", "b head 7 8", "c head 0 9"],
+        [
+            "borders labelled: abdomen | chest in 1 volume, legs | pelvis in 1 volume, chest | head in "
+            "1 volume; not labelled: foot | lower leg, lower leg | knee, knee | thigh, pelvis | "
+            "abdomen, neck | skull",
+            "1 volume labelled with legs: this teaches nothing of its parts; no volume is labelled with "
+            "foot, lower leg, knee, thigh: never learned apart",
+            "2 volumes labelled with head: this teaches nothing of its parts; no volume is labelled with "
+            "neck, skull: never learned apart",
+            "no volume is labelled with spine: it is never learned and never predicted",
+        ],
+        ["without a row", "labelled with foot: it", "skips"],
+    ),
+    "both": (
+        # the part lies within its whole: no gap is above it, and the whole is the pelvis's neighbour
+        [
+            "a legs 0 9",
+            "a knee 2 4",
+            "a pelvis 10 12",
+            "b knee 0 3",
+            "b legs 4 9",
+            "b pelvis 10 12",
+        ],
+        [
+            "borders labelled: legs | pelvis in 2 volumes; not labelled: foot | lower leg, ",
+            "2 volumes labelled with legs: this teaches nothing of its parts; no volume is labelled with "
+            "foot, lower leg, thigh: never learned apart",
+        ],
+        ["without a row", "thigh | pelvis"],
+    ),
+    "a gap": (
+        ["a legs 0 3", "a pelvis 6 8", "b legs 0 3", "b abdomen 4 9"],
+        [
+            "1 stretch without a row between two regions, the first 4 to 5 in a, between legs and pelvis"
+        ],
+        [],
+    ),
+    "a rung that is skipped": (
+        ["a legs 0 3", "a abdomen 4 9"],
+        ["no volume is labelled with pelvis, which is between regions that one volume shows"],
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("words", LABELS_IN_THREE_VOLUMES)
+def test_labels_of_wholes_are_told_to_teach_nothing_of_parts(tmp_path, words):
+    rows, told, not_told = LABELS_IN_THREE_VOLUMES[words]
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "volumes.tsv").write_text(
+        HEADER + "a\ts1\ta.nii\nb\ts2\tb.nii\nc\ts3\tc.nii\n"
+    )
+    (tmp_path / "data" / "regions.tsv").write_text(
+        "volume_id\tregion\tfirst_slice\tlast_slice\n"
+        + "".join("\t".join(row.split()) + "\n" for row in rows)
+    )
+    output = " ".join(checked(tmp_path, "regions: nine\n").output.split())
+    for sentence in told:
+        assert sentence in output
+    for sentence in not_told:
+        assert sentence not in output
+
+
 def test_tables_without_parts_are_told_no_borders(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "volumes.tsv").write_text(HEADER + "a\ts1\ta.nii\n")

@@ -10,6 +10,7 @@ seed than any collection, so that no network was trained on them.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -479,11 +480,12 @@ def regions_in_picture(regions: Sequence[RegionRow], stack: SliceStack) -> list[
 
 
 def _extents_in_picture(regions: Sequence[RegionRow], stack: SliceStack) -> dict[str, float]:
-    """{region: extent in mm} of what is in the picture of each region of which a part is."""
-    return {
-        region_row.region: region_row.range_end - region_row.range_start
-        for region_row in regions_in_picture(regions, stack)
-    }
+    """{region: extent in mm} of what is in the picture of each region of which a part is; of one
+    that several rows name, as where they name its parts, in all."""
+    extents_mm: defaultdict[str, float] = defaultdict(float)
+    for region_row in regions_in_picture(regions, stack):
+        extents_mm[region_row.region] += region_row.range_end - region_row.range_start
+    return extents_mm
 
 
 def names_right_regions(
@@ -515,5 +517,6 @@ def borders_in_picture(
         border_mm = (lower_row.range_end + upper_row.range_start) / 2
         gap_mm = abs(upper_row.range_start - lower_row.range_end)
         has_margins = lowest_mm <= border_mm <= highest_mm
-        if has_margins and gap_mm <= LARGEST_BORDER_ERROR_MM:
+        is_within_region = lower_row.region == upper_row.region
+        if has_margins and gap_mm <= LARGEST_BORDER_ERROR_MM and not is_within_region:
             yield lower_row.region, upper_row.region, border_mm

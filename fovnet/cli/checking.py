@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +30,11 @@ from fovnet.volume.collection.preflight import (
     find_gaps,
     find_parts_named,
     find_skipped_regions,
+    find_unlabelled_borders,
     find_unlabelled_regions,
     lies_between_labelled_regions,
     notes_on_empty_splits,
+    notes_on_labels_of_wholes,
     notes_on_missing_files,
     notes_on_skipped_regions,
     notes_on_unlearned_regions,
@@ -200,6 +201,9 @@ def _sentences_on_label_gaps(
         yield from notes_on_unlearned_regions(
             collections, vocabulary, seed=settings.seed, fractions=settings.prepare.split
         )
+    yield from notes_on_labels_of_wholes(
+        collections, vocabulary, beside_simulated=bool(settings.phantom.subjects)
+    )
     if label_gaps := find_gaps(collections, vocabulary):
         volume_id, below, above, first, last = label_gaps[0]
         yield (
@@ -301,13 +305,9 @@ def _borders_in_words(collection: Collection, vocabulary: Vocabulary) -> str:
         for (below, above), volume_count in volumes_by_border.items()
     ]
     sentences = [f"borders labelled: {', '.join(borders_in_words) or NONE}"]
-    unlabelled_borders = [
-        " | ".join(border)
-        for border in pairwise(vocabulary.chain)
-        if vocabulary.parts and border not in volumes_by_border
-    ]
-    if unlabelled_borders:
-        sentences.append(f"not labelled: {', '.join(unlabelled_borders)}")
+    unlabelled_borders = find_unlabelled_borders(volumes_by_border, vocabulary)
+    if unlabelled_borders and vocabulary.parts:
+        sentences.append(f"not labelled: {', '.join(map(' | '.join, unlabelled_borders))}")
     sentences += [
         f"{join_names(parts)} {is_or_are(len(parts))} read as {whole}, which `regions: nine` tells apart"
         for whole, parts in parts_by_whole.items()

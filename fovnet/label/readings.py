@@ -176,8 +176,12 @@ class ReadingBook:
                 RegionRow(volume_id, *row_cells) for row_cells in action["rows"]
             )
             extents = extents_of(record.given_rows, record.grid, self.vocabulary)
+            mark = DONE_MARK
+            if any(row.region not in self.vocabulary.classes for row in record.given_rows):
+                # a whole region, whose parts are to be labelled here
+                mark = ""
             record.reading_by_reader[GIVEN_READER] = VolumeReading(
-                LabelState(extents, DONE_MARK, time_s=action_time_s, is_read=True)
+                LabelState(extents, mark, time_s=action_time_s, is_read=True)
             )
             return True
         if action["act"] == LOOK_ACTION:

@@ -194,6 +194,19 @@ def test_borders_are_sought_where_both_regions_are_seen() -> None:
     assert not list(borders_in_picture(apart, stack_of(100, 300), DEFAULT))
 
 
+def test_tables_that_name_parts_are_those_of_their_region() -> None:
+    parts = (
+        RegionRow("", "abdomen", 0.0, 100.0, in_mm=True),
+        RegionRow("", "abdomen", 100.0, 200.0, in_mm=True),
+        SHOWS[1],
+    )
+    assert list(borders_in_picture(parts, stack_of(50, 300), DEFAULT)) == [
+        ("abdomen", "chest", 200.0)
+    ]
+    # 8 mm below and 8 above the border of the parts are well shown together
+    assert not names_right_regions(set(), parts, stack_of(92, 108, spacing_mm=1.0))
+
+
 def test_a_collection_shows_what_its_tables_say(tmp_path: Path) -> None:
     simulate_collection(tmp_path, subjects=3, volumes_per_subject=1, seed=2)
     volumes = read_scans(tmp_path, DEFAULT)

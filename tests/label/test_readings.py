@@ -16,7 +16,7 @@ from fovnet.label.readings import (
     is_disputed,
     settled_label,
 )
-from fovnet.regions import DEFAULT
+from fovnet.regions import DEFAULT, NINE
 
 GRID = {"slices": 40, "bottom_mm": 0.0, "step_mm": 5.0}
 
@@ -102,6 +102,16 @@ def test_a_label_that_was_there_counts_as_a_reading() -> None:
     assert settled_label(made.record("v")).extents == (("legs", 0, 11),)
     made.take_in_actions([line(2, "bo", DONE_MARK, ("legs", 0, 30), mode="blind")])
     assert is_disputed(made.record("v"))
+
+
+def test_a_label_of_a_whole_region_is_open_where_its_parts_are_to_be_labelled() -> None:
+    rows = [["legs", 0, 60, True], ["pelvis", 61, 90, True]]
+    given_label = line(1, GIVEN_READER, "given", rows=rows)
+    for vocabulary, mark in ((DEFAULT, "done"), (NINE, "")):
+        made = ReadingBook(vocabulary)
+        made.take_in_actions([line(0, "somebody", "shown", grid=GRID), given_label])
+        given_reading = made.record("v").reading_by_reader[GIVEN_READER]
+        assert given_reading.state.mark == mark
 
 
 def test_differences_are_told_in_words() -> None:

@@ -4,8 +4,8 @@ stop or spoil a run hours later."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import pairwise, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from fovnet.volume.collection.split import SPLIT_FRACTIONS, SPLITS, split_subjec
 from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.collection.tables import Collection
 from fovnet.volume.dicom.address import split_address
-from fovnet.words import is_or_are, near_spelling
+from fovnet.words import is_or_are, near_spelling, several
 
 MAX_UNNOTED_GAP_MM = 20.0
 """Rows in millimetres may end at the middle of a slice: only a distance above this between two of
@@ -24,15 +24,50 @@ them is a gap."""
 def find_unlabelled_regions(
     collections: Mapping[str, Collection], vocabulary: Vocabulary
 ) -> list[str]:
-    """The regions that no volume is labelled with.  That is allowed: they are never learned, and
-    predicted only between two others (`lies_between_labelled_regions`)."""
-    labelled_regions = {
-        row.region
+    """The regions that no volume is labelled with, not as parts of a whole either.  That is allowed:
+    they are never learned, and predicted only between two others
+    (`lies_between_labelled_regions`)."""
+    labelled_names = set(count_labelled_volumes(collections))
+    return [
+        region
+        for region, labels in zip(vocabulary.classes, vocabulary.labels_by_class, strict=True)
+        if region != NONE and labelled_names.isdisjoint(labels)
+    ]
+
+
+def count_labelled_volumes(collections: Mapping[str, Collection]) -> Counter[str]:
+    """How many volumes have a row of each name."""
+    return Counter(
+        name
         for table in collections.values()
         for rows in table.region_rows_by_volume.values()
-        for row in rows
-    }
-    return [region for region in vocabulary.classes[:-1] if region not in labelled_regions]
+        for name in {row.region for row in rows}
+    )
+
+
+def notes_on_labels_of_wholes(
+    collections: Mapping[str, Collection], vocabulary: Vocabulary, *, beside_simulated: bool
+) -> list[str]:
+    """A sentence on each region that labels name although the vocabulary has its parts.
+
+    beside_simulated  whether a run also has simulated people, who are labelled with all parts
+    """
+    volumes_by_name = count_labelled_volumes(collections)
+    sentences = []
+    for whole, parts in vocabulary.parts.items():
+        if not volumes_by_name[whole]:
+            continue
+        sentence = (
+            f"{several(volumes_by_name[whole], 'volume')} labelled with {whole}: this teaches nothing "
+            f"of its parts"
+        )
+        unlabelled_parts = [part for part in parts if not volumes_by_name[part]]
+        if unlabelled_parts and not beside_simulated:
+            sentence += (
+                f"; no volume is labelled with {', '.join(unlabelled_parts)}: never learned apart"
+            )
+        sentences.append(sentence)
+    return sentences
 
 
 def lies_between_labelled_regions(
@@ -57,12 +92,12 @@ def find_skipped_regions(
     """The `find_unlabelled_regions` regions that some volume's labels skip: since the chain has no gaps,
     they are predicted although never learned."""
     unlabelled = find_unlabelled_regions(collections, vocabulary)
-    rung_by_name = {region_name: rung for rung, region_name in enumerate(vocabulary.chain)}
+    rungs_by_name = vocabulary.rungs_by_label
     skipped_names = set[str]()
     for table in collections.values():
         for label_rows in table.region_rows_by_volume.values():
             rungs = sorted(
-                {rung_by_name[row.region] for row in label_rows if row.region in rung_by_name}
+                {rung for row in label_rows for rung in rungs_by_name.get(row.region, ())}
             )
             skipped_names |= {
                 vocabulary.chain[rung]
@@ -103,14 +138,20 @@ def notes_on_unlearned_regions(
     """For each split a sentence on the regions that are labelled, but in none of its subjects: not
     learned, tuned for, or evaluated."""
     counts_by_region: dict[str, Counter[str]] = {
-        region: Counter() for region in vocabulary.classes[:-1]
+        region: Counter() for region in vocabulary.label_names if region != NONE
     }
     for collection, table in collections.items():
         split_by_subject = _predict_splits(table, collection, seed, fractions)
         subject_by_volume = {row.volume_id: row.subject_id for row in table.volume_rows}
         for volume_id, label_rows in table.region_rows_by_volume.items():
             split = split_by_subject[subject_by_volume[volume_id]]
-            for region in {row.region for row in label_rows} & counts_by_region.keys():
+            labelled_names = {row.region for row in label_rows}
+            labelled_names |= {
+                whole
+                for whole, parts in vocabulary.parts.items()
+                if not labelled_names.isdisjoint(parts)
+            }
+            for region in labelled_names & counts_by_region.keys():
                 counts_by_region[region][split] += 1
     consequences = {
         "train": "never learned",
@@ -146,17 +187,30 @@ def find_gaps(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> 
     gaps = []
     for table in collections.values():
         for label_rows in table.region_rows_by_volume.values():
-            sorted_rows = sorted(
-                (row for row in label_rows if row.region in (*vocabulary.chain, NONE)),
-                key=lambda row: row.range_start,
-            )
-            for lower_row, upper_row in pairwise(sorted_rows):
+            rows_in_order = [
+                row
+                for row in label_rows
+                if row.region == NONE or row.region in vocabulary.rungs_by_label
+            ]
+            for lower_row, upper_row in _neighbours_of_rows(rows_in_order):
                 if NONE in (lower_row.region, upper_row.region):
                     continue
                 gap = _gap_between(lower_row, upper_row)
                 if gap is not None:
                     gaps.append(gap)
     return gaps
+
+
+def _neighbours_of_rows(rows: Sequence[RegionRow]) -> Iterator[tuple[RegionRow, RegionRow]]:
+    """Each row but the lowest after the row that reaches highest of those that begin below it: a part
+    may lie within its whole."""
+    sorted_rows = sorted(rows, key=lambda row: row.range_start)
+    highest_row = next(iter(sorted_rows), None)
+    for row in sorted_rows[1:]:
+        assert highest_row is not None
+        yield highest_row, row
+        if row.range_end >= highest_row.range_end:
+            highest_row = row
 
 
 def _gap_between(lower_row: RegionRow, upper_row: RegionRow) -> LabelGap | None:
@@ -184,17 +238,33 @@ def count_labelled_borders(
     without a gap between them.  A part that the table names counts as itself."""
     volumes_by_border: Counter[tuple[str, str]] = Counter()
     for label_rows in collection.region_rows_by_volume.values():
-        chain_rows = [row for row in label_rows if row.region in vocabulary.chain]
-        chain_rows.sort(key=lambda row: row.range_start)
+        chain_rows = [row for row in label_rows if row.region in vocabulary.rungs_by_label]
         volumes_by_border.update(
             {
                 (lower_row.part or lower_row.region, upper_row.part or upper_row.region)
-                for lower_row, upper_row in pairwise(chain_rows)
+                for lower_row, upper_row in _neighbours_of_rows(chain_rows)
                 if _gap_between(lower_row, upper_row) is None
             }
         )
-    borders = dict.fromkeys([*pairwise(vocabulary.chain), *pairwise(NINE.chain)])
+    chains = (vocabulary.chain, vocabulary.whole.chain, NINE.chain)
+    borders = dict.fromkeys(border for chain in chains for border in pairwise(chain))
     return {border: volumes_by_border[border] for border in borders if border in volumes_by_border}
+
+
+def find_unlabelled_borders(
+    labelled_borders: Container[tuple[str, str]], vocabulary: Vocabulary
+) -> list[tuple[str, str]]:
+    """The borders of the chain, feet to head, that are not labelled, nor as those of wholes."""
+    return [
+        (below, above)
+        for (below, *wholes_below), (above, *wholes_above) in pairwise(
+            vocabulary.labels_by_class[: len(vocabulary.chain)]
+        )
+        if not any(
+            border in labelled_borders
+            for border in product((below, *wholes_below), (above, *wholes_above))
+        )
+    ]
 
 
 def find_parts_named(collection: Collection) -> dict[str, list[str]]:

@@ -13,6 +13,10 @@ from fovnet.volume.collection.split import SPLITS
 from fovnet.volume.collection.table_lines import RANGE_COLUMNS, TableFault, TableLine
 from fovnet.volume.collection.table_rows import LabelledLine, RegionRow, VolumeRow
 
+RungsByName = Mapping[str, frozenset[int]]
+RUNGS_OF_NONE = frozenset({-1})
+"""`none` overlaps no region, as if it were a rung of its own."""
+
 
 def find_repeated_names(lines: Sequence[TableLine]) -> Iterator[TableFault]:
     """A fault for each repeated volume_id, ignoring case and the Unicode composition of accents,
@@ -79,13 +83,13 @@ def find_label_conflicts(
 ) -> Iterator[TableFault]:
     """A fault for every row that overlaps one of another region of the chain or of `none`,
     contradicts the order of the chain, or uses another unit (slices, millimetres) than the volume's
-    first row, so that an overlap cannot be detected."""
-    rung_by_name = {name: rung for rung, name in enumerate(vocabulary.chain)}
+    first row, so that an overlap cannot be detected.  A part may overlap its whole."""
+    rungs_by_name = {**vocabulary.rungs_by_label, NONE: RUNGS_OF_NONE}
     labels_by_volume: dict[str, list[LabelledLine]] = {}
     for label in labels:
-        if label.row.region in rung_by_name or label.row.region == NONE:
+        if label.row.region in rungs_by_name:
             labels_by_volume.setdefault(label.row.volume_id, []).append(label)
-    yield from _find_overlaps_of_none(labels, rung_by_name)
+    yield from _find_overlaps_of_none(labels, rungs_by_name)
     for volume_labels in labels_by_volume.values():
         yield from _find_mixed_units(volume_labels)
         in_mm = volume_labels[0].row.in_mm
@@ -93,9 +97,9 @@ def find_label_conflicts(
             (label for label in volume_labels if label.row.in_mm == in_mm),
             key=lambda label: (label.row.range_start, label.row.range_end),
         )
-        chain_labels = [label for label in sorted_labels if label.row.region in rung_by_name]
-        yield from _find_overlaps(sorted_labels)
-        yield from _find_rows_upside_down(chain_labels, rung_by_name)
+        chain_labels = [label for label in sorted_labels if label.row.region != NONE]
+        yield from _find_overlaps(sorted_labels, rungs_by_name)
+        yield from _find_rows_upside_down(chain_labels, rungs_by_name)
 
 
 def _find_mixed_units(labels: Sequence[LabelledLine]) -> Iterator[TableFault]:
@@ -109,7 +113,7 @@ def _find_mixed_units(labels: Sequence[LabelledLine]) -> Iterator[TableFault]:
 
 
 def _find_overlaps_of_none(
-    labels: Sequence[LabelledLine], rung_by_name: Mapping[str, int]
+    labels: Sequence[LabelledLine], rungs_by_name: RungsByName
 ) -> Iterator[TableFault]:
     """A fault for every row of a region outside the chain that overlaps a row of `none`."""
     none_rows: dict[tuple[str, bool], list[RegionRow]] = {}
@@ -117,7 +121,7 @@ def _find_overlaps_of_none(
         if row.region == NONE:
             none_rows.setdefault((row.volume_id, row.in_mm), []).append(row)
     for line, row in labels:
-        if row.region != NONE and row.region not in rung_by_name:
+        if row.region not in rungs_by_name:
             for none_row in none_rows.get((row.volume_id, row.in_mm), ()):
                 if _ends_above_start(none_row, row) and _ends_above_start(row, none_row):
                     none_range = f"{none_row.range_start:g} to {none_row.range_end:g}"
@@ -134,13 +138,19 @@ def _ends_above_start(lower_row: RegionRow, upper_row: RegionRow) -> bool:
     return upper_row.range_start <= lower_row.range_end
 
 
-def _find_overlaps(sorted_labels: Sequence[LabelledLine]) -> Iterator[TableFault]:
+def _find_overlaps(
+    sorted_labels: Sequence[LabelledLine], rungs_by_name: RungsByName
+) -> Iterator[TableFault]:
     """A fault for each row that begins before a row of another region before it has ended;
     `sorted_labels` is sorted by first slice."""
     highest_by_region: dict[str, RegionRow] = {}
     for line, upper_row in sorted_labels:
         lower_row = max(
-            (row for name, row in highest_by_region.items() if name != upper_row.region),
+            (
+                row
+                for name, row in highest_by_region.items()
+                if rungs_by_name[name].isdisjoint(rungs_by_name[upper_row.region])
+            ),
             key=lambda row: row.range_end,
             default=None,
         )
@@ -155,11 +165,11 @@ def _find_overlaps(sorted_labels: Sequence[LabelledLine]) -> Iterator[TableFault
 
 
 def _find_rows_upside_down(
-    chain: Sequence[LabelledLine], rung_by_name: Mapping[str, int]
+    chain: Sequence[LabelledLine], rungs_by_name: RungsByName
 ) -> Iterator[TableFault]:
     """A fault for each row that lies above a region it must lie below."""
     for (_, lower_row), (line, upper_row) in pairwise(chain):
-        if rung_by_name[upper_row.region] < rung_by_name[lower_row.region]:
+        if max(rungs_by_name[upper_row.region]) < min(rungs_by_name[lower_row.region]):
             yield line.make_fault(
                 "region",
                 f"is above {lower_row.region}; slices are counted from the feet, in RAS order",

@@ -12,7 +12,7 @@ from hypothesis.strategies import data, integers, lists, permutations, sampled_f
 
 from fovnet.errors import CollectionError
 from fovnet.records import write_tsv
-from fovnet.regions import DEFAULT, NINE, PARTS
+from fovnet.regions import DEFAULT, NINE, PARTS, Vocabulary
 from fovnet.volume.collection.table_rows import RegionRow, find_region
 from fovnet.volume.collection.tables import read_collection
 from fovnet.volume.collection.truth import find_classes_at_heights, find_classes_of_cuts
@@ -32,9 +32,9 @@ def tables(folder: Path, volumes: str, regions: str | None = None) -> Path:
     return folder
 
 
-def faults(folder: Path) -> list[str]:
+def faults(folder: Path, vocabulary: Vocabulary = DEFAULT) -> list[str]:
     with pytest.raises(CollectionError) as refusal:
-        read_collection(folder)
+        read_collection(folder, vocabulary)
     assert refusal.value.code == "collection-invalid"
     return refusal.value.sentence.splitlines()[1:]
 
@@ -248,6 +248,32 @@ def test_two_regions_of_the_chain_cannot_share_a_slice_or_stand_upside_down(tmp_
     assert len(found) == 2
     assert "line 3, region 'pelvis': overlaps legs (0 to 5)" in found[0]
     assert "line 5, region 'chest': is above head" in found[1]
+
+
+def test_labels_of_wholes_contradict_others_as_they_do_without_parts(tmp_path):
+    """And of a part, neither overlaps nor order are asked of its whole."""
+    regions = """
+        volume_id|region|first_slice|last_slice
+        one|legs|0|5
+        one|pelvis|5|9
+        two|head|0|5
+        two|chest|6|9
+        three|legs|0|9
+        three|none|9|12
+    """
+    found = faults(tables(tmp_path, VOLUMES, regions))
+    assert len(found) == 3 and found == faults(tmp_path, NINE)
+    regions = """
+        volume_id|region|first_slice|last_slice
+        one|legs|0|9
+        one|knee|3|5
+        two|knee|0|5
+        two|legs|6|9
+        three|thigh|0|5
+        three|knee|6|9
+    """
+    (fault,) = faults(tables(tmp_path, VOLUMES, regions), NINE)
+    assert "line 7, region 'knee': is above thigh" in fault
 
 
 @pytest.mark.parametrize(
