@@ -74,6 +74,7 @@ def _gather_records(run: Run) -> RunRecord:
         explanation=explanation,
         abstention=abstention_in(model.tuning),
         by_region=by_region_in(model.tuning),
+        by_part=by_region_in(model.tuning, "parts"),
         ablation=current_ablation(results),
         readers={
             collection_name: agreement

@@ -25,12 +25,14 @@ from fovnet.evaluate.guards import training_marks
 
 @dataclass(frozen=True)
 class Tuning:
-    """The rule, how its bar of confidence was chosen, and those of statements on regions; its slice
-    error on the validation split, and its file."""
+    """The rule, how its bar of confidence was chosen, and those of statements on regions and on their
+    parts (without bars where nothing is said of parts); its slice error on the validation split, and
+    its file."""
 
     rule: Rule
     abstention: Mapping[str, Any]
     statements: Mapping[str, Any]
+    part_statements: Mapping[str, Any]
     slice_error: float
     path: Path
 
@@ -65,7 +67,7 @@ def tune_rule(run: Run) -> Tuning:
         seed=run.settings.seed,
         statement_error=decision_settings.statement_error,
     )
-    tuning_facts = {
+    tuning_facts: dict[str, Any] = {
         "candidates": candidates,
         "abstention": abstention,
         "statements": statements,
@@ -86,7 +88,8 @@ def tune_rule(run: Run) -> Tuning:
     )
     seal(results.ensemble)
     slice_error = TuningVolumes(validation_examples, vocabulary).slice_error(judge.rule)
-    return Tuning(judge.rule, abstention, statements, slice_error, rule_file)
+    part_statements = tuning_facts.get("parts", {})
+    return Tuning(judge.rule, abstention, statements, part_statements, slice_error, rule_file)
 
 
 def _fit_part_rules(run: Run, judge: Judge) -> PartFit:

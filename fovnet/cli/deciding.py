@@ -63,8 +63,11 @@ def tune(config: ConfigFile) -> None:
     out.print(
         f"extents are sure from confidence {rule.min_confidence:.2f} on, {error_in_words}: {evidence_in_words}"
     )
-    for sentence in _bars_in_words(tuning.statements):
+    for sentence in _bars_in_words(tuning.statements, "region"):
         out.print(sentence)
+    if "yes" in tuning.part_statements:
+        for sentence in _bars_in_words(tuning.part_statements, "part"):
+            out.print(sentence)
     heights_in_words = "without usual heights"
     if rule.heights:
         heights_in_words = "with usual heights"
@@ -76,8 +79,8 @@ def tune(config: ConfigFile) -> None:
     )
 
 
-def _bars_in_words(statements: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence on each bar of statements on regions."""
+def _bars_in_words(statements: Mapping[str, Any], noun: str) -> Iterator[str]:
+    """A sentence on each bar of statements on regions, or on parts."""
     for answer, shown_in_words in (("yes", "shown"), ("no", "not shown")):
         bar_facts = statements[answer]
         error_in_words = (
@@ -87,7 +90,7 @@ def _bars_in_words(statements: Mapping[str, Any]) -> Iterator[str]:
         evidence_in_words = f"shown by {subjects_in_words}"
         if not bar_facts["promised"]:
             evidence_in_words = f"not shown for new people: {subjects_in_words} are too few"
-        meaning_in_words = f"a region counts as {shown_in_words} from probability {bar_facts['min_confidence']:.2f}"
+        meaning_in_words = f"a {noun} counts as {shown_in_words} from probability {bar_facts['min_confidence']:.2f}"
         yield f"{meaning_in_words}, {error_in_words}: {evidence_in_words}"
 
 

@@ -15,6 +15,7 @@ from fovnet.regions import DEFAULT, LANDMARKS, NINE
 from fovnet.report.content.cells import MeasuredText
 from fovnet.report.content.performance import borders_table
 from fovnet.report.content.reference import reference_of
+from fovnet.report.content.run_record import ByRegion, RegionBar, by_region_in
 from fovnet.report.content.search import rule_table
 from fovnet.report.content.statement_rates import statements_view
 from tests.report.test_statement_rates import told
@@ -72,6 +73,18 @@ def test_a_sentence_counts_the_statements_on_parts(evaluation, divided):
         "of these 1 is wrong (11.1\N{NO-BREAK SPACE}%, interval not estimable); 4 of 6 parts shown "
         "are surely found."
     )
+
+
+def test_what_was_promised_of_parts_follows_what_was_of_regions(evaluation, divided):
+    bars = ByRegion(0.02, RegionBar(0.95, True, 80, 210), RegionBar(0.8, False, 90, 300))
+    of_regions = statements_view(evaluation, bars, bars).promises
+    assert statements_view(divided, bars, None).promises == of_regions
+    sentences = statements_view(divided, bars, bars).promises.removeprefix(of_regions)
+    assert sentences.startswith(" Of parts: “Yes” is the answer from a probability of 0.95")
+    facts = {"min_confidence": 0.8, "promised": False, "subjects": 9, "statements": 20}
+    tuning = {"statements": {}, "parts": {"stated_error": 0.02, "yes": facts, "no": facts}}
+    assert by_region_in(tuning, "parts").no == RegionBar(0.8, False, 9, 20)
+    assert by_region_in({"parts": {"stated_error": 0.02, "volumes": {}}}, "parts") is None
 
 
 def test_borders_between_parts_follow_the_others(evaluation, divided):

@@ -177,11 +177,17 @@ class TestPageOfAVolume:
         page = page_of("leg")
         assert [row[0] for row in page.statements.rows[:3]] == [
             "legs",
-            "legs: foot",
-            "legs: lower leg",
+            "legs:\N{NO-BREAK SPACE}foot",
+            "legs:\N{NO-BREAK SPACE}lower\N{NO-BREAK SPACE}leg",
         ]
         assert [row[0] for row in page.spans.rows] == [
-            *("legs", "legs: foot", "legs: lower leg", "legs: knee", "legs: thigh")
+            *(
+                "legs",
+                "legs:\N{NO-BREAK SPACE}foot",
+                "legs:\N{NO-BREAK SPACE}lower\N{NO-BREAK SPACE}leg",
+                "legs:\N{NO-BREAK SPACE}knee",
+                "legs:\N{NO-BREAK SPACE}thigh",
+            )
         ]
         assert page.spans.rows[-1][-1] == "–"  # no confidence of a part that is unsure
 

@@ -50,7 +50,7 @@ def gather_page(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord) -
     refuse_shared_subjects(run.manifest)
     settings = run.settings
     vocabulary = evaluation.vocabulary
-    performance = performance_of(evaluation, run.ablation, run.by_region)
+    performance = performance_of(evaluation, run.ablation, run.by_region, run.by_part)
     search = search_of(run, vocabulary)
     parts_by_region = evaluation.parts.parts_by_region if evaluation.parts else {}
     reference = reference_of(vocabulary, run.labels, run.readers, parts_by_region)

@@ -111,10 +111,13 @@ class PerformanceChapter:
 
 
 def performance_of(
-    evaluation: Evaluation, ablation: Ablation | None, by_region: ByRegion | None = None
+    evaluation: Evaluation,
+    ablation: Ablation | None,
+    by_region: ByRegion | None = None,
+    by_part: ByRegion | None = None,
 ) -> PerformanceChapter:
     """The chapter on performance; `by_region` is None where no bars were chosen for statements on
-    regions."""
+    regions, `by_part` where none were for those on parts."""
     small_subgroups = tuple(
         group.name for group in evaluation.subgroups if group.too_few and group.volumes
     )
@@ -129,7 +132,7 @@ def performance_of(
         volumes=volumes_table(evaluation),
         subgroups=subgroups_table(evaluation),
         small_subgroups=small_subgroups,
-        statements=statements_view(evaluation, by_region),
+        statements=statements_view(evaluation, by_region, by_part),
         header_rates=header_rates_table(evaluation),
         headers=headers_table(evaluation),
         ablation=ablation_view(ablation, evaluation.vocabulary),

@@ -94,6 +94,7 @@ class RunRecord:
     explanation  of the search; left out without one, and if networks were trained further instead
     abstention   how the threshold for answering was chosen
     by_region    how the thresholds of statements on regions were chosen
+    by_part      how those on their parts were
     ablation     what each step is worth
     readers      how far readers agree, by collection that was read twice
     """
@@ -110,6 +111,7 @@ class RunRecord:
     explanation: Explanation | None = None
     abstention: Abstention | None = None
     by_region: ByRegion | None = None
+    by_part: ByRegion | None = None
     ablation: Ablation | None = None
     readers: Mapping[str, Agreements] = field(default_factory=dict)
 
@@ -131,10 +133,10 @@ def abstention_in(decision_json: Mapping[str, Any]) -> Abstention | None:
     return TypeAdapter(Abstention).validate_python(abstention)
 
 
-def by_region_in(decision_json: Mapping[str, Any]) -> ByRegion | None:
-    """How the bars of statements were chosen, by decision.json; None in one that was made before
-    there were any."""
-    bars = decision_json.get("statements")
-    if not bars:
+def by_region_in(decision_json: Mapping[str, Any], key: str = "statements") -> ByRegion | None:
+    """How the bars of statements on regions were chosen, by decision.json, or with the key "parts" on
+    their parts; None in one that has none."""
+    bars = decision_json.get(key)
+    if not bars or "yes" not in bars:
         return None
     return TypeAdapter(ByRegion).validate_python(bars)

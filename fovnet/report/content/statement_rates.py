@@ -70,9 +70,12 @@ class StatementsView:
     decided_share: float | None = field(metadata=json_key("decided"))
 
 
-def statements_view(evaluation: Evaluation, by_region: ByRegion | None) -> StatementsView | None:
+def statements_view(
+    evaluation: Evaluation, by_region: ByRegion | None, by_part: ByRegion | None = None
+) -> StatementsView | None:
     """The section on statements; None unless every volume was answered region by region.
-    `by_region` is None where no bars were chosen for them."""
+    `by_region` is None where no bars were chosen for them, `by_part` where none were for those on
+    parts."""
     all_volumes_group = evaluation.everything
     decided_rate = all_volumes_group.find("statements_decided")
     if decided_rate is None or evaluation.statement_bins is None:
@@ -80,6 +83,8 @@ def statements_view(evaluation: Evaluation, by_region: ByRegion | None) -> State
     promises = ""
     if by_region:
         promises = _bars_sentences(by_region)
+    if by_part and evaluation.parts is not None:
+        promises += f" Of parts: {_bar_sentence(YES, by_part.yes)} {_bar_sentence(NO, by_part.no)}"
     return StatementsView(
         sentence=f"{statements_sentence(all_volumes_group)} {_parts_sentence(evaluation)}".strip(),
         promises=promises,

@@ -334,8 +334,8 @@ def _statement_cells(statement: Statement) -> tuple[str, ...]:
 
 
 def _part_text(region: str, part: str) -> str:
-    """ "legs: knee": a part in a table of regions."""
-    return f"{region}: {part}"
+    """ "legs: knee": a part in a table of regions, on one line."""
+    return f"{region}: {part}".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _end_text(end: RegionEnd | None) -> str:
