@@ -22,7 +22,7 @@ from fovnet.evaluate.matching import BY_PATH, Match, file_exists, match_answers
 from fovnet.evaluate.reading import read_case_fields
 from fovnet.evaluate.slices import predicted_classes
 from fovnet.records import read_json, read_tsv, why_no_folder
-from fovnet.regions import Vocabulary
+from fovnet.regions import BUILT_IN, Vocabulary
 from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.collection.tables import Collection
 from fovnet.volume.collection.truth import divide_labels, find_classes_at_heights
@@ -138,6 +138,16 @@ def _read_facts_one_by_one(answers: Path, keys: Container[str]) -> Iterator[Mapp
         ) from None
 
 
+def find_built_in_vocabulary(answers: Path) -> str:
+    """The name of the built-in vocabulary whose parts the first answer in a folder tells of;
+    "default" where it tells of none.  Raises CollectionError as `read_answer_facts`."""
+    part_names = {part["region"] for part in _read_first_facts(answers).get("parts") or ()}
+    for name, built_in in BUILT_IN.items():
+        if part_names and part_names.issubset(built_in.part_names):
+            return name
+    return "default"
+
+
 def vocabulary_of_answers(answers: Path, network_vocabulary: Vocabulary) -> Vocabulary:
     """The regions that the first answer in a folder is in: those that networks of these classes
     answer, or the classes themselves.  Found before labels are read, which would report every line as
@@ -145,20 +155,21 @@ def vocabulary_of_answers(answers: Path, network_vocabulary: Vocabulary) -> Voca
 
     Raises CollectionError "answers-other-regions", and as `read_answer_facts`.
     """
-    first_facts = next(
-        (
-            facts
-            for facts in _read_facts_one_by_one(answers, ("volume_id",))
-            if facts.get("classes")
-        ),
-        None,
-    )
-    if first_facts is None:
+    first_facts = _read_first_facts(answers)
+    if not first_facts:
         return network_vocabulary.whole
     if tuple(first_facts["classes"]) == network_vocabulary.classes:
         return network_vocabulary
     _refuse_other_classes(first_facts, network_vocabulary.whole)
     return network_vocabulary.whole
+
+
+def _read_first_facts(answers: Path) -> Mapping[str, Any]:
+    """The JSON of the first volume that names classes; empty where none does."""
+    for facts in _read_facts_one_by_one(answers, ("volume_id",)):
+        if facts.get("classes"):
+            return facts
+    return {}
 
 
 def _refuse_other_classes(answer_facts: Mapping[str, Any], vocabulary: Vocabulary) -> None:

@@ -245,8 +245,8 @@ FIVE_WORDS = [
 ]
 
 
-def examine(answers: Path, labels: Path, out: Path, regions: str) -> str:
-    options = ["--truth", str(labels), "--out", str(out), "--regions", regions]
+def examine(answers: Path, labels: Path, out: Path, *regions: str) -> str:
+    options = ["--truth", str(labels), "--out", str(out), *regions]
     result = CliRunner().invoke(app, ["examine", str(answers), *options, "--bootstrap", "100"])
     assert result.exit_code == 0, result.output
     return result.output
@@ -255,7 +255,7 @@ def examine(answers: Path, labels: Path, out: Path, regions: str) -> str:
 def test_examine_judges_regions_as_ever_and_parts_beside_them(tmp_path: Path) -> None:
     answers = answers_in(tmp_path / "answers")
     labels = collection_in(tmp_path / "labels", NINE_WORDS)
-    assert "knee|thigh" in examine(answers, labels, tmp_path / "parts", "nine")
+    assert "knee|thigh" in examine(answers, labels, tmp_path / "parts")
     rows = {
         (row["measure"], row["region"]): row for row in read_tsv(tmp_path / "parts" / "parts.tsv")
     }
@@ -270,8 +270,8 @@ def test_examine_judges_regions_as_ever_and_parts_beside_them(tmp_path: Path) ->
     assert neck["wrong_parts"] == "neck"
 
     five = collection_in(tmp_path / "five", FIVE_WORDS)
-    assert "knee" not in examine(answers, five, tmp_path / "plain", "nine")
-    examine(answers_in(tmp_path / "answers5", JUDGE), five, tmp_path / "default", "default")
+    assert "knee" not in examine(answers, five, tmp_path / "plain", "--regions", "nine")
+    examine(answers_in(tmp_path / "answers5", JUDGE), five, tmp_path / "default")
     for name in ("rates.tsv", "volumes.tsv", "borders.tsv"):
         by_default = (tmp_path / "default" / name).read_bytes()
         assert (tmp_path / "plain" / name).read_bytes() == by_default
@@ -285,8 +285,8 @@ def test_examine_judges_regions_as_ever_and_parts_beside_them(tmp_path: Path) ->
 def test_two_examined_folders_are_compared_by_region(tmp_path: Path) -> None:
     """One by networks that know parts, one by others: the truth of regions is the same."""
     labels = collection_in(tmp_path / "labels", NINE_WORDS)
-    examine(answers_in(tmp_path / "answers"), labels, tmp_path / "first", "nine")
-    examine(answers_in(tmp_path / "answers"), labels, tmp_path / "second", "default")
+    examine(answers_in(tmp_path / "answers"), labels, tmp_path / "first")
+    examine(answers_in(tmp_path / "answers"), labels, tmp_path / "second", "--regions", "default")
     result = CliRunner().invoke(app, ["compare", str(tmp_path / "first"), str(tmp_path / "second")])
     assert result.exit_code == 0, result.output
     assert "3 volumes" in result.output
