@@ -117,9 +117,9 @@ def test_a_printed_table_has_a_row_for_each_of_these_names():
     }
 
 
-def part(name: str, answer: str, *, has_span: bool = True) -> Statement:
+def part(name: str, answer: str, *, has_span: bool = True, probability: float = 0.4) -> Statement:
     end = RegionEnd(0.0) if has_span else None
-    return Statement(name, answer, 0.5, lower=end, upper=end)
+    return Statement(name, answer, probability, lower=end, upper=end)
 
 
 @pytest.mark.parametrize(
@@ -129,6 +129,10 @@ def part(name: str, answer: str, *, has_span: bool = True) -> Statement:
         ([part("neck", YES), part("skull", NO, has_span=False)], ("neck",)),
         ([part("neck", YES), part("skull", UNSURE, has_span=False)], ("neck",)),
         ([part("neck", YES), part("skull", UNSURE)], ("head",)),
+        (
+            [part("neck", YES), part("skull", UNSURE, has_span=False, probability=0.6)],
+            ("head",),
+        ),
         ([part("neck", YES), part("skull", NO)], ("head",)),
         ([], ("head",)),
     ],

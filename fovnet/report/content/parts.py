@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fovnet.decision.answer import PART_LEVEL
 from fovnet.decision.answers_table import TableRows
-from fovnet.decision.division import find_finest_names
+from fovnet.decision.division import find_finest_names, is_possible
 from fovnet.decision.statements import NO, UNSURE, YES, Statement
 from fovnet.evaluate.cases import StoredSpan
 from fovnet.evaluate.stored_answers import spans_in, statement_in
@@ -91,10 +91,10 @@ class VolumeParts:
 
 def _name_with_parts(region: str, part_statements: Sequence[Statement]) -> str:
     """ "legs (knee, perhaps thigh)": a region with those of its parts that are sure, and those that
-    may be shown and have a span."""
+    may be in it."""
     sure_parts = join_names(part.region for part in part_statements if part.answer == YES)
     possible_parts = join_names(
-        part.region for part in part_statements if part.answer == UNSURE and part.lower is not None
+        part.region for part in part_statements if part.answer == UNSURE and is_possible(part)
     )
     if possible_parts:
         possible_parts = f"perhaps {possible_parts}"
