@@ -3,15 +3,17 @@ the paired differences."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fovnet.errors import CollectionError
 from fovnet.evaluate.measures import Resampling
 from fovnet.evaluate.overlaps import SpanCounts
-from fovnet.evaluate.paired import Difference, VolumeOutcome, measure_differences
+from fovnet.evaluate.paired import Difference, VolumeOutcome, measure_differences, rate_difference
 from fovnet.records import read_json, why_no_folder, write_json, write_tsv
 from fovnet.regions import NONE
 
@@ -28,6 +30,32 @@ COMPARISON_COLUMNS = (
     "subjects",
     "better",
 )
+
+
+PartRow = Mapping[str, Any]
+"""A volume's row of parts in evaluation.json, as `PartVolume`."""
+
+
+def _count_answers(row: PartRow, *answers: str) -> int:
+    """The parts with one of these answers of which the labels tell."""
+    return sum(part not in row["unknown"] for answer in answers for part in row[answer])
+
+
+COUNTS_BY_PART_MEASURE: Mapping[str, Callable[[PartRow], tuple[int, int]]] = {
+    "part_statements_decided": lambda row: (
+        _count_answers(row, "shows", "no"),
+        _count_answers(row, "shows", "unsure", "no"),
+    ),
+    "part_statements_wrong": lambda row: (
+        len(row["wrong_yes"]) + len(row["wrong_no"]),
+        _count_answers(row, "shows", "no"),
+    ),
+    "parts_surely_found": lambda row: (
+        sum(part in row["shows"] for part in row["truth"]),
+        len(row["truth"]),
+    ),
+}
+"""The numerator and denominator that a volume contributes to each rate."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +86,9 @@ def compare_evaluations(
     first_volumes = _volumes_by_id(first)
     second_volumes = _volumes_by_id(second)
     _refuse_other_volumes(first, second, first_volumes, second_volumes)
-    first_outcomes = [
-        _outcome_of_volume(*first_volumes[volume_id]) for volume_id in sorted(first_volumes)
-    ]
-    second_outcomes = [
-        _outcome_of_volume(*second_volumes[volume_id]) for volume_id in sorted(second_volumes)
-    ]
+    volume_ids = sorted(first_volumes)
+    first_outcomes = [_outcome_of_volume(first_volumes[volume_id]) for volume_id in volume_ids]
+    second_outcomes = [_outcome_of_volume(second_volumes[volume_id]) for volume_id in volume_ids]
     resampling = Resampling(
         [first_outcome.subject_id for first_outcome in first_outcomes], repeats=bootstrap, seed=seed
     )
@@ -80,8 +105,42 @@ def compare_evaluations(
         worse=sum(wrong_slice_change > 0 for wrong_slice_change in wrong_slice_changes),
         bootstrap=bootstrap,
         seed=seed,
-        differences=tuple(measure_differences(first_outcomes, second_outcomes, resampling)),
+        differences=(
+            *measure_differences(first_outcomes, second_outcomes, resampling),
+            *_part_differences(
+                [first_volumes[volume_id].parts for volume_id in volume_ids],
+                [second_volumes[volume_id].parts for volume_id in volume_ids],
+                resampling,
+            ),
+        ),
     )
+
+
+def _part_differences(
+    first: Sequence[PartRow | None], second: Sequence[PartRow | None], resampling: Resampling
+) -> list[Difference]:
+    """Second minus first of the rates of statements on parts, from the rows of the same volumes in
+    either run; empty unless both runs evaluated parts against the same labels."""
+    row_pairs = [
+        (first_row, second_row)
+        for first_row, second_row in zip(first, second, strict=True)
+        if first_row is not None and second_row is not None
+    ]
+    if len(row_pairs) < len(first) or any(
+        first_row[labels] != second_row[labels]
+        for first_row, second_row in row_pairs
+        for labels in ("truth", "unknown")
+    ):
+        return []
+    differences = []
+    for name, counts_of_row in COUNTS_BY_PART_MEASURE.items():
+        first_counts, second_counts = (
+            np.array([counts_of_row(row) for row in rows], dtype=np.float64)
+            for rows in zip(*row_pairs, strict=True)
+        )
+        if first_counts[:, 1].any() and second_counts[:, 1].any():
+            differences.append(rate_difference(name, "", first_counts, second_counts, resampling))
+    return differences
 
 
 def find_better_run(difference: Difference) -> str:
@@ -114,10 +173,12 @@ def write_comparison(folder: Path, comparison: Comparison) -> list[Path]:
 
 
 class VolumeFacts(NamedTuple):
-    """A volume's row of an evaluation, and its borders."""
+    """A volume's row of an evaluation, its borders, and its row of parts; None where parts were not
+    evaluated."""
 
     row: Mapping[str, Any]
     borders: list[Mapping[str, Any]]
+    parts: PartRow | None
 
 
 def _volumes_by_id(given_path: Path) -> dict[str, VolumeFacts]:
@@ -137,8 +198,12 @@ def _volumes_by_id(given_path: Path) -> dict[str, VolumeFacts]:
         borders_by_id: dict[str, list[Mapping[str, Any]]] = {}
         for border in evaluation_facts["borders"]:
             borders_by_id.setdefault(border["volume_id"], []).append(border)
+        part_rows = evaluation_facts.get("parts", {}).get("volumes", ())
+        part_row_by_id = {part_row["volume_id"]: part_row for part_row in part_rows}
         return {
-            row["volume_id"]: VolumeFacts(row, borders_by_id.get(row["volume_id"], []))
+            row["volume_id"]: VolumeFacts(
+                row, borders_by_id.get(row["volume_id"], []), part_row_by_id.get(row["volume_id"])
+            )
             for row in evaluation_facts["volumes"]
             if row["slices"]
         }
@@ -181,8 +246,8 @@ def _refuse_other_volumes(
             f"{first_path}: no volume was answered. Evaluate another split.",
         )
     for volume_id in sorted(first_volumes):
-        first_row, _ = first_volumes[volume_id]
-        second_row, _ = second_volumes[volume_id]
+        first_row = first_volumes[volume_id].row
+        second_row = second_volumes[volume_id].row
         if first_row["subject_id"] != second_row["subject_id"]:
             raise CollectionError(
                 "compare-subjects",
@@ -190,8 +255,8 @@ def _refuse_other_volumes(
                 f"{second_row['subject_id']} in {second_path}. Evaluate both with the same tables "
                 "and `identifiers`.",
             )
-        is_same_truth = _truth_of_volume(*first_volumes[volume_id]) == _truth_of_volume(
-            *second_volumes[volume_id]
+        is_same_truth = _truth_of_volume(first_volumes[volume_id]) == _truth_of_volume(
+            second_volumes[volume_id]
         )
         if first_row["truth_sha256"] != second_row["truth_sha256"] or not is_same_truth:
             raise CollectionError(
@@ -201,8 +266,9 @@ def _refuse_other_volumes(
             )
 
 
-def _truth_of_volume(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> tuple[Any, ...]:
+def _truth_of_volume(volume: VolumeFacts) -> tuple[Any, ...]:
     """A volume's truth: number of slices, regions, heights of the borders."""
+    row, borders, _ = volume
     true_heights = sorted(
         (border["below"], border["above"], round(border["true_mm"], 2))
         for border in borders
@@ -211,8 +277,9 @@ def _truth_of_volume(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -
     return row["slices"], tuple(row["truth"]), tuple(true_heights)
 
 
-def _outcome_of_volume(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> VolumeOutcome:
+def _outcome_of_volume(volume: VolumeFacts) -> VolumeOutcome:
     """The outcome of a run on one volume, from its row and its borders in evaluation.json."""
+    row, borders, _ = volume
     inner_borders = [border for border in borders if NONE not in (border["below"], border["above"])]
     errors_mm = (border["error_mm"] for border in inner_borders)
     return VolumeOutcome(

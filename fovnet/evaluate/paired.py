@@ -123,6 +123,8 @@ HIGHER_IS_BETTER = frozenset(
         "exactly_right_regions",
         "statements_decided",
         "surely_found",
+        "part_statements_decided",
+        "parts_surely_found",
     }
 )
 

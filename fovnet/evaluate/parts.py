@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fovnet.decision.fitting.objective import has_side_region_alone
 from fovnet.decision.fitting.statement_bars import RegionLabels, region_labels
-from fovnet.decision.statements import UNSURE, YES
+from fovnet.decision.statements import NO, UNSURE, YES
 from fovnet.evaluate.border_measures import measure_borders
 from fovnet.evaluate.borders import AGREEMENT_MM, Border, borders_between
 from fovnet.evaluate.cases import Case, PartAnswers, StoredSpan
@@ -39,7 +39,7 @@ class PartVolume:
 
     truth                those labelled
     unknown              those of which the labels do not tell
-    shows, unsure        those with the answer yes, and those with unsure
+    shows, unsure, no    those with the answer yes, unsure and no
     wrong_yes, wrong_no  those with yes, or no, against the labels
     """
 
@@ -48,6 +48,7 @@ class PartVolume:
     unknown: tuple[str, ...]
     shows: tuple[str, ...]
     unsure: tuple[str, ...]
+    no: tuple[str, ...]
     wrong_yes: tuple[str, ...]
     wrong_no: tuple[str, ...]
 
@@ -223,6 +224,7 @@ def _count_parts(case: Case, vocabulary: Vocabulary, regions: Sequence[str]) -> 
             unknown=_select_names(part_names, ~statements.is_known),
             shows=_parts_answered(answers, YES),
             unsure=_parts_answered(answers, UNSURE),
+            no=_parts_answered(answers, NO),
             wrong_yes=_select_names(part_names, statements.wrong_yes),
             wrong_no=_select_names(part_names, statements.wrong_no),
         ),

@@ -14,9 +14,11 @@ from typer.testing import CliRunner
 from fovnet.cli import app
 from fovnet.decision.answer import answer_facts, span_columns, table_rows
 from fovnet.evaluate.cases import Case
+from fovnet.evaluate.comparison import compare_evaluations
 from fovnet.evaluate.evaluation import Evaluation, evaluate
 from fovnet.evaluate.parts import PartEvaluation
 from fovnet.evaluate.reading import read_case_fields
+from fovnet.evaluate.writing import write_evaluation
 from fovnet.records import read_json, read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT, NINE, Vocabulary
 from fovnet.volume.collection.truth import divide_labels
@@ -290,6 +292,20 @@ def test_two_examined_folders_are_compared_by_region(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["compare", str(tmp_path / "first"), str(tmp_path / "second")])
     assert result.exit_code == 0, result.output
     assert "3 volumes" in result.output
+
+
+def test_statements_on_parts_are_compared_where_both_runs_have_them(tmp_path: Path) -> None:
+    """Six legs, of which the second run takes the knees for thighs."""
+    knees = ["thigh" if name == "knee" else name for name in LEG]
+    for run, names in (("first", LEG), ("second", knees)):
+        cases = [case_of(tmp_path, names, LEG, str(number)) for number in range(6)]
+        evaluation = evaluate(cases, DEFAULT, bootstrap=50, seed=1, network_vocabulary=NINE)
+        write_evaluation(tmp_path / run, evaluation)
+    comparison = compare_evaluations(tmp_path / "first", tmp_path / "second", bootstrap=100)
+    rates = {row.measure: (row.first, row.second) for row in comparison.differences}
+    assert rates["part_statements_decided"] == (1.0, 1.0)
+    assert rates["part_statements_wrong"] == (0.0, pytest.approx(1 / 6))
+    assert rates["parts_surely_found"] == (1.0, pytest.approx(3 / 4))
 
 
 def test_no_parts_are_evaluated_of_networks_that_know_none(tmp_path: Path) -> None:
