@@ -21,6 +21,6 @@ RankingLoss = Literal["list", "pair", "net", "point"]
 RankingWeight = Literal["log", "inverse", "linear", "one"]
 RankingAcquisition = Literal["log-ei", "thompson", "mean-rank"]
 # what a search spends on a training: `search.spend.schedule`
-SpendKind = Literal["full", "hyperband", "asha"]
+SpendKind = Literal["full", "hyperband", "asha", "asha-or-full"]
 # kinds of DICOM series that are set aside, and read on request: `volume.dicom.triage`
 IncludableSeries = Literal["localizer", "derived", "phase", "single", "repeat", "animal"]

@@ -403,6 +403,15 @@ class Sight(NamedTuple):
         """The score of each seen slot, None if it failed."""
         return {trial.proposal.slot: trial.score for trial in self.trials}
 
+    def from_rung(self, least_rung: int) -> Sight:
+        """Without the scores of trainings that have not reached a rung."""
+        telling_trials = [
+            trial
+            for trial in self.trials
+            if trial.score is None or trial.proposal.rung >= least_rung
+        ]
+        return self._replace(trials=tuple(telling_trials))
+
 
 def propose_slot(
     search: AnySearch,
@@ -450,13 +459,15 @@ def _propose_move(
         return make_proposal(search, earlier, sight.slots, next_move, continued_pick)
     if not earlier:
         return make_proposal(search, earlier, sight.slots, next_move, search.first_pick())
-    pick = search.next_pick(earlier, sight, next_move.stopped_entries)
+    telling_sight = sight.from_rung(next_move.least_rung)
+    pick = search.next_pick(earlier, telling_sight, next_move.stopped_entries)
     if pick is None:
         return None
-    stopped_slot_by_row = {entry.row: entry.slot for entry in next_move.stopped_entries}
-    if pick.row in stopped_slot_by_row:
-        stopped_slot = stopped_slot_by_row[pick.row]
-        next_move = GoOn(stopped_slot, next_move.bracket, next_move.rung)
+    stopped_entry_by_row = {entry.row: entry for entry in next_move.stopped_entries}
+    if pick.row in stopped_entry_by_row:
+        stopped_entry = stopped_entry_by_row[pick.row]
+        rung = max(next_move.rung, stopped_entry.rung + 1)
+        next_move = GoOn(stopped_entry.slot, next_move.bracket, rung)
     return make_proposal(search, earlier, sight.slots, next_move, pick)
 
 

@@ -149,7 +149,7 @@ DEAR = ("gp-es", "gp-esp")
 HOWS = {"": RECOMMENDED, "axis": Modelling(fidelity="axis"), "drawn": Modelling(choose="drawn")}
 EVERY = [(look, "") for look in LOOKS] + [("gp-ei", "axis"), ("gp-mes", "axis"), ("gp-ei", "drawn")]
 every_look = pytest.mark.parametrize(("method", "how"), EVERY, ids=lambda one: one or "recommended")
-every_schedule = pytest.mark.parametrize("kind", ["hyperband", "asha"])
+every_schedule = pytest.mark.parametrize("kind", ["hyperband", "asha", "asha-or-full"])
 
 
 def trained(search, outcome_of, trials):

@@ -38,12 +38,14 @@ class Begin(NamedTuple):
     """Begin a configuration that the Look chooses, in a bracket, up to the epochs of a rung.
 
     stopped_entries  earlier slots whose rows the Look may choose as well: then that training goes
-                     on to the rung
+                     on to the rung, or if it has reached it, to the next
+    least_rung       scores from below say nothing: the Look does not see them
     """
 
     bracket: int
     rung: int
     stopped_entries: Sequence[LedgerEntry] = ()
+    least_rung: int = 0
 
 
 class GoOn(NamedTuple):
@@ -100,6 +102,10 @@ class Ledger:
         for entry in self.entries:
             entries_by_rung.setdefault((entry.bracket, entry.rung), []).append(entry)
         return entries_by_rung
+
+    def entries_on(self, rung: int) -> list[LedgerEntry]:
+        """The slots on a rung, of all brackets, in their order."""
+        return [entry for entry in self.entries if entry.rung == rung]
 
     @property
     def newest_bracket(self) -> int:

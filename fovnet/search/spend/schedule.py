@@ -105,7 +105,9 @@ class Schedule:
 
     def newest_possible_bracket(self, proposals: Sequence[Proposal]) -> int:
         """The newest bracket that the slot after these may be in: hyperband passes over K at most,
-        asha has one."""
+        asha has one, asha-or-full two."""
+        if self.kind == "asha-or-full":
+            return 1
         if self.kind != "hyperband":
             return 0
         newest_bracket = max((proposal.bracket for proposal in proposals), default=-1)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 
 from fovnet.choices import SpendKind
 from fovnet.search.spend.asha import spend_by_asha
+from fovnet.search.spend.asha_or_full import spend_by_asha_or_full
 from fovnet.search.spend.hyperband import promotion_count, spend_by_hyperband
 from fovnet.search.spend.ledger import Begin, Ledger, Move, Spend, sort_best_first
 
@@ -22,6 +23,7 @@ SPENDS: Mapping[SpendKind, Spend] = {
     "full": train_to_end,
     "hyperband": spend_by_hyperband,
     "asha": spend_by_asha,
+    "asha-or-full": spend_by_asha_or_full,
 }
 
 SPARE_CHECKPOINTS = 4
@@ -34,16 +36,16 @@ def continuable_slots(ledger: Ledger, workers: int) -> Collection[int]:
     """The slots whose checkpoints are worth their space: with which the search may still go on.
 
     Of asha the best ⌈n/η⌉ + W + SPARE_CHECKPOINTS of the n on a rung; of hyperband those among the
-    best of their rung so far, and with reuse all.  Any other that goes on after all is trained from
+    best of their rung so far, and with reuse all, as of asha-or-full.  Any other that goes on after all is trained from
     its first epoch, to the same result.
     """
     schedule = ledger.schedule
     kept_slots: set[int] = set()
     for (bracket, rung), entries_on_rung in ledger.entries_by_rung.items():
         kept_count = -(-len(entries_on_rung) // schedule.eta) + workers + SPARE_CHECKPOINTS
-        if schedule.kind == "hyperband":
+        if schedule.kind in ("hyperband", "asha-or-full"):
             kept_count = len(entries_on_rung)
-            if not schedule.reuse:
-                kept_count = promotion_count(schedule, bracket, rung)
+        if schedule.kind == "hyperband" and not schedule.reuse:
+            kept_count = promotion_count(schedule, bracket, rung)
         kept_slots |= {entry.slot for entry in sort_best_first(entries_on_rung)[:kept_count]}
     return {entry.slot for entry in ledger.paused_entries if entry.slot in kept_slots}

@@ -95,7 +95,7 @@ def test_hyperband_with_one_worker_runs_the_loops_of_algorithm_1(restarts, costs
     assert [sum(epochs) for epochs in own] == costs
 
 
-@pytest.mark.parametrize("kind", ["hyperband", "asha"])
+@pytest.mark.parametrize("kind", ["hyperband", "asha", "asha-or-full"])
 @pytest.mark.parametrize("method", ["random", "gp-ei"])
 def test_by_minutes_too_a_proposal_follows_from_what_it_saw(kind, method):
     """The slots of a rung cost about as much whatever the row, and each goes on with more epochs."""
@@ -136,7 +136,7 @@ def test_a_bracket_has_the_same_sizes_for_every_number_of_workers(workers, reuse
         assert sizes(trials, bracket) == [{1: 9, 3: 3, 9: 1}, {3: 5, 9: 1}, {9: 3}][bracket % 3]
 
 
-@pytest.mark.parametrize("kind", ["hyperband", "asha"])
+@pytest.mark.parametrize("kind", ["hyperband", "asha", "asha-or-full"])
 def test_where_a_full_training_has_one_epoch_a_schedule_is_the_search_without_one(kind):
     plain = [trial.proposal.row for trial in spent(search_of(FULL, workers=2), 30)]
     assert [
@@ -179,7 +179,7 @@ def test_with_asha_the_best_of_the_rows_begun_has_climbed_as_high_as_their_numbe
 
 
 @given(
-    kind=sampled_from(["hyperband", "asha"]),
+    kind=sampled_from(["hyperband", "asha", "asha-or-full"]),
     workers=integers(1, 4),
     seed=integers(0, 9),
     reuse=booleans(),
@@ -205,7 +205,7 @@ def test_a_failed_training_never_goes_on_and_the_next_continue_the_same_seeds(
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-@pytest.mark.parametrize("kind", ["full", "hyperband", "asha"])
+@pytest.mark.parametrize("kind", ["full", "hyperband", "asha", "asha-or-full"])
 @pytest.mark.parametrize("status", ["diverged", "error"])
 def test_where_everything_fails_the_search_goes_on_to_the_last_row(kind, workers, status):
     trials = spent(
@@ -215,7 +215,7 @@ def test_where_everything_fails_the_search_goes_on_to_the_last_row(kind, workers
 
 
 @given(
-    kind=sampled_from(["full", "hyperband", "asha"]),
+    kind=sampled_from(["full", "hyperband", "asha", "asha-or-full"]),
     workers=integers(1, 4),
     asked=integers(1, 12),
     more=integers(0, 6),
@@ -278,7 +278,12 @@ def kept_at(trials, slot, schedule, workers):
 @pytest.mark.parametrize("workers", [1, 4])
 @pytest.mark.parametrize(
     ("kind", "reuse", "share"),
-    [("asha", True, 0.02), ("hyperband", True, 0), ("hyperband", False, 0)],
+    [
+        ("asha", True, 0.02),
+        ("hyperband", True, 0),
+        ("hyperband", False, 0),
+        ("asha-or-full", True, 0),
+    ],
 )
 def test_a_checkpoint_is_kept_as_long_as_its_training_may_go_on(kind, reuse, share, workers):
     """Never that of a training that failed, went on or is done; asha lacks one in fifty of those wanted."""
