@@ -79,7 +79,7 @@ MostEpochs = Annotated[
 WayToSpend = Annotated[
     str | None,
     typer.Option(
-        help="full, hyperband, asha, or the baseline one-epoch; default: the method's own."
+        help="full, hyperband, asha, asha-or-full, or the baseline one-epoch; default: the method's own."
     ),
 ]
 

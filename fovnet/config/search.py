@@ -163,7 +163,8 @@ class Search(Section):
     """Search method, space and budget.
 
     spend         epochs: "full" trains every configuration to the end, "hyperband" and "asha"
-                  compare them at rungs before; None: as the method does
+                  compare them at rungs before, "asha-or-full" while the rungs tell who will be best;
+                  None: as the method does
     eta           of the rungs, as in `fovnet.search.spend.schedule`
     least_epochs  of the rungs, too
     reuse         of the rungs, too

@@ -100,7 +100,7 @@ class StoppedTraining:
 class Spending:
     """What was spent, in epochs, and the results.
 
-    spend_name      "hyperband" or "asha"
+    spend_name      that of its `SpendKind`
     begun_count     rows begun
     ended_count     rows trained to their end with a score
     full_trainings  the epochs spent, in those of a full training
