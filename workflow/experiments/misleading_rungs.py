@@ -20,7 +20,7 @@ from scipy.stats import norm, rankdata
 from fovnet.bench.tables import OWN_TABLE, RecordedTable, load_table
 from fovnet.cli import main
 from fovnet.cli.options import PathArgument
-from fovnet.records import read_npz
+from fovnet.records import read_npz, write_npz
 from fovnet.search.spend.schedule import Schedule
 
 Floats = NDArray[np.float64]
@@ -63,7 +63,7 @@ def write_misleading_table(
     rung_count = len(Schedule("asha", table.full_epochs).rungs)
     scores = misleading_scores(table, correlation or [0.0] * (rung_count - 1), seed)
     arrays = read_npz(table_path)
-    np.savez(out_file, **{**arrays, "curves": scores, "rule": np.array("last")})
+    write_npz(out_file, **{**arrays, "curves": scores, "rule": np.array("last")})
 
 
 if __name__ == "__main__":
