@@ -162,6 +162,18 @@ def test_a_code_of_a_part_is_held_against_parts(
     assert (comparison.verdict, comparison.level) == (verdict, level)
 
 
+def test_a_part_that_may_be_shown_beside_those_that_fill_a_region_is_no_group(answer, tmp_path):
+    """All regions are decided, and the report is complete."""
+    stored = said_in_parts(answer, ["thigh"])
+    unsure = [
+        replace(part, answer="unsure") if part.region == "knee" else part for part in stored.parts
+    ]
+    report = srread(write_report(replace(stored, parts=tuple(unsure)), DEFAULT, tmp_path))
+    (group,) = report.content.get_image_measurement_groups()
+    assert group.finding_type.value == NINE.region("thigh").sct
+    assert report.CompletionFlag == "COMPLETE"
+
+
 def test_a_side_stays_where_the_header_named_the_part(tmp_path, write):
     """A foot is in no region without parts, and its header then loses its side."""
     images = write.images(body((20, 22, 15)), BodyPartExamined="FOOT", Laterality="L")

@@ -91,7 +91,6 @@ def build_report(
     valid, and were left out.  Raises ModelError as `originals_of` and `refuse_unreferable`, and
     "export-no-code" for a region without a code.
     """
-    answer, vocabulary = finest_level(answer, vocabulary)
     sources = originals_of(answer)
     refuse_unreferable(answer, sources)
     emptied_names = clean_header(sources[0].header)
@@ -165,7 +164,9 @@ def _observation_context(answer: StoredAnswer) -> Any:
 def _measurement_groups(
     answer: StoredAnswer, vocabulary: Vocabulary, sources: Sequence[Original]
 ) -> list[MeasurementsAndQualitativeEvaluations]:
-    """The groups of what is shown, then of what may be; at least one, as the standard asks for."""
+    """The groups of what is shown, parts in the place of regions that they surely fill, then of the
+    regions that may be shown; at least one, as the standard asks for."""
+    finest_answer, finest_vocabulary = finest_level(answer, vocabulary)
     algorithm_identification = AlgorithmIdentification(
         # dcmqi keeps the first parameter alone
         "fovnet",
@@ -173,8 +174,10 @@ def _measurement_groups(
         parameters=(*_caution_parameters(answer), f"ensemble {answer.model_identity}"),
     )
     measurement_groups = [
-        _span_group(answer, span_number, span, vocabulary, sources, algorithm_identification)
-        for span_number, span in enumerate(answer.shown_spans, start=1)
+        _span_group(
+            finest_answer, span_number, span, finest_vocabulary, sources, algorithm_identification
+        )
+        for span_number, span in enumerate(finest_answer.shown_spans, start=1)
     ]
     measurement_groups += [
         _possible_group(answer, statement, vocabulary, sources, algorithm_identification)
