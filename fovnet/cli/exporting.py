@@ -77,7 +77,7 @@ def export_sr(
     series description tells what is not sure: (partly), (uncertain), (extents unsure). Reports name the
     patient, as their sources do; what is not valid in a source's header is left out, and named.
     """
-    export_reports(answers, folder, vocabulary(regions))
+    export_reports(answers, folder, vocabulary(regions).whole)
 
 
 def export_reports(answers: Path, folder: Path, region_vocabulary: Vocabulary) -> None:
@@ -104,7 +104,7 @@ def export_copies(
     original attributes.
     """
     refuse_beside_sources(answers, folder)
-    _export_answers(answers, "copies", write_copies, folder, vocabulary(regions))
+    _export_answers(answers, "copies", write_copies, folder, vocabulary(regions).whole)
 
 
 @export.command("bids")

@@ -11,7 +11,9 @@ from typing import Any
 import pydicom
 import pytest
 from highdicom.sr import srread
+from typer.testing import CliRunner
 
+from fovnet.cli import app
 from fovnet.decision.answers_table import TableRows, answer_row
 from fovnet.decision.rule import Rule
 from fovnet.evaluate.answers import read_answer_facts
@@ -194,6 +196,20 @@ def test_parts_are_read_from_the_volumes_json(tmp_path, series, names):
     assert [part.region for part in stored.parts if part.answer == "yes"] == [
         name for name in names if name in WHOLE_BY_PART
     ]
+
+
+@pytest.mark.parametrize("verb", ["sr", "copies", "bids", "headers"])
+def test_exports_take_the_regions_that_the_networks_were_trained_with(tmp_path, series, verb):
+    """Networks of nine classes answer on the wholes, and are told by either name."""
+    names = ["chest", "neck", "skull"]
+    answers = answered(tmp_path / "answers", series, names, rule=BARRED, vocabulary=NINE)
+    exports = []
+    for regions in ("default", "nine"):
+        out = tmp_path / regions / "out"
+        command = ["export", verb, str(answers), "--out", str(out), "--regions", regions]
+        assert CliRunner().invoke(app, command).exit_code == 0
+        exports.append(sorted(path.relative_to(out) for path in out.rglob("*")) or out.read_bytes())
+    assert exports[0] == exports[1]
 
 
 def regions_by_reader(folder: Path) -> Iterator[tuple[str, Any]]:
