@@ -161,10 +161,10 @@ def test_a_module_of_mercure_writes_reports_and_a_result(task) -> None:
 def test_a_module_of_mercure_answers_by_the_model_that_its_settings_name(task) -> None:
     """One with another name for a region; and one that is not there, which is told."""
     model = shutil.copytree(shipped_folder(), task / "model")
-    facts = (model / "ensemble.json").read_bytes().replace(b"legs", b"feet")
+    facts = (model / "ensemble.json").read_bytes().replace(b"pelvis", b"bottom")
     for path in model.glob("member-*"):
         old_digest = sha256(path.read_bytes()).hexdigest()
-        path.write_bytes(path.read_bytes().replace(b"legs", b"feet"))
+        path.write_bytes(path.read_bytes().replace(b"pelvis", b"bottom"))
         new_digest = sha256(path.read_bytes()).hexdigest()
         facts = facts.replace(old_digest.encode(), new_digest.encode())
     (model / "ensemble.json").write_bytes(facts)
@@ -173,7 +173,7 @@ def test_a_module_of_mercure_answers_by_the_model_that_its_settings_name(task) -
     status, printed = invoke("mercure")
     assert status == 0, printed
     (volume,) = json.loads((task / "out" / "result.json").read_text())["volumes"]
-    assert set(volume["FovnetAnswers"]) >= {"head", "feet"}
+    assert set(volume["FovnetAnswers"]) >= {"head", "bottom"}
     assert len(list((task / "out").glob("*.dcm"))) == 1
     set_settings(task, model=str(task / "missing"))
     status, printed = invoke("mercure")
