@@ -61,6 +61,7 @@ class Prediction:
     confidence: float
     spans: tuple[Span, ...]
     _facts: Mapping[str, Any] = field(repr=False, compare=False)
+    _part_names: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def regions(self) -> tuple[str, ...]:
@@ -84,7 +85,7 @@ class Prediction:
 
     def _statement_on(self, region: str) -> Mapping[str, Any]:
         """What is said of a region or part of one; empty where nothing is said region by region."""
-        regions = [*self._facts["classes"][:-1], *self._facts.get("part_classes", ())]
+        regions = [*self._facts["classes"][:-1], *self._part_names]
         if region not in regions:
             raise ConfigError(
                 "region-unknown",
@@ -214,8 +215,6 @@ class Model:
             "model_name": self._ensemble.name,
             "engine": self._ensemble.engine_facts,
         }
-        if self.parts:
-            facts["part_classes"] = self.parts
         return Prediction(
             volume_id=answer.volume_id,
             path=answer.path,
@@ -225,6 +224,7 @@ class Model:
             confidence=decision.volume_confidence if decision else 0.0,
             spans=decision.spans if decision else (),
             _facts=facts,
+            _part_names=self.parts,
         )
 
 

@@ -57,7 +57,7 @@ def test_metrics_add_up_to_the_tables_after_a_restart_too(tmp_path, networks, se
         expected["fovnet_answers", row["status"]] += 1
         if row["status"] == "refused":
             expected["fovnet_refused_answers", row["code"]] += 1
-        for region in networks.vocabulary.classes[:-1]:
+        for region in (*networks.vocabulary.classes[:-1], *networks.network_vocabulary.part_names):
             if row[region]:
                 expected["fovnet_region_answers", row[region], region] += 1
     assert gauges_of_answers(told) == expected and expected["fovnet_answers", "refused"] == 1
