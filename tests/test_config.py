@@ -490,7 +490,11 @@ def test_a_method_spends_as_the_table_of_methods_says_unless_told_otherwise(meth
             "choose: method gp-ts has no expected improvement",
         ),
         ({"spend": "asha", "reuse": False}, {}, "reuse: false: only hyperband closes brackets"),
-        ({"spend": "ahsa"}, {}, "search.spend: 'ahsa': .*'full', 'hyperband' or 'asha'"),
+        (
+            {"spend": "ahsa"},
+            {},
+            "search.spend: 'ahsa': .*'full', 'hyperband', 'asha' or 'asha-or-full'",
+        ),
     ],
 )
 def test_what_does_not_go_with_the_spending_is_refused_with_what_to_set(
