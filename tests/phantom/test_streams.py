@@ -1,61 +1,62 @@
-"""Random numbers of a person: each place in the body has a stream of its own, or it is said that it has
+"""Random numbers of a person: each part of the body has a stream of its own, or it is said that it has
 not."""
 
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
-from collections.abc import Iterator
-from itertools import product
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fovnet.phantom
-from fovnet.phantom.person.traits import Person
+from fovnet.phantom.person.streams import Stream
 
 ROOM = Path(fovnet.phantom.__file__).parent
-NAMES = {"side": (-1, 1), "segment_index": (0, 1), "left_stream": (711, 713)}
-"""Values of the names in what is given to generators: sides, thigh and calf, their left muscles."""
-STREAMS_BY_METHOD = {"generator": (0,), "side_generator": (0, 1)}
-"""What a generator of `Person` adds to the number that it is given: nothing, or 1 for the right."""
 SHARED = {40, 62, 74, 973}
+ONE_SIDED = {"LEFT_ARM", "LEFT_VENTRICLE", "LEFT_VENTRICLE_FAT", "LEFT_VENTRICLE_TRABECULAE"}
+"""Streams that are not followed by that of a right side."""
 
 
-def places() -> Iterator[tuple[int, str]]:
-    """Every place that is drawn for, with the function that draws."""
+def stream_uses() -> Counter[str]:
+    """How many functions draw from each stream, by its name; no stream has a bare number."""
+    uses: Counter[str] = Counter()
     for path in ROOM.rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for function in ast.walk(tree):
-            if not isinstance(function, ast.FunctionDef) or function.name in STREAMS_BY_METHOD:
-                continue
-            for call in ast.walk(function):
-                if isinstance(call, ast.Call):
-                    method = getattr(call.func, "attr", "")
-                    for addition in STREAMS_BY_METHOD.get(method, ()):
-                        for place in values_of(call.args[0]):
-                            yield place + addition, f"{path.stem}.{function.name}"
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.FunctionDef):
+                uses.update(
+                    {
+                        node.attr
+                        for node in ast.walk(function)
+                        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "Stream"
+                    }
+                )
+                for call in ast.walk(function):
+                    if isinstance(call, ast.Call) and call.args:
+                        method = getattr(call.func, "attr", "")
+                        is_bare = isinstance(call.args[0], ast.Constant)
+                        assert not (method in ("generator", "side_generator") and is_bare)
+    return uses
 
 
-def values_of(expression: ast.expr) -> Iterator[int]:
-    """The values of an expression over NAMES; a name that is not there has to be entered."""
-    names = sorted({node.id for node in ast.walk(expression) if isinstance(node, ast.Name)})
-    code = compile(ast.Expression(expression), "", "eval")
-    for values in product(*(NAMES[name] for name in names)):
-        yield int(eval(code, {}, dict(zip(names, values, strict=True))))
-
-
-def test_no_two_places_of_the_body_share_a_stream_but_those_of_which_it_is_said() -> None:
-    drawing: dict[int, set[str]] = defaultdict(set)
-    for place, function in places():
-        drawing[place].add(function)
-    assert len(drawing) > 80
-    assert {place for place, functions in drawing.items() if len(functions) > 1} == SHARED
-    assert all(str(place) in str(Person.generator.__doc__) for place in SHARED)
-    assert min(drawing) > 2, (
+def test_no_two_parts_of_the_body_share_a_stream_but_those_of_which_it_is_said() -> None:
+    streams_of_sides = [
+        (name, number)
+        for name, stream in Stream.__members__.items()
+        for number in (stream, stream + 1)
+        if number == stream or (name.startswith("LEFT_") and name not in ONE_SIDED)
+    ]
+    parts_of_number = Counter(int(number) for _, number in streams_of_sides)
+    assert {number for number, parts in parts_of_number.items() if parts > 1} == SHARED
+    assert all(str(number) in str(Stream.__doc__) for number in SHARED)
+    assert min(Stream) > 2, (
         "0, 1 and 2 are the streams of the person, the kinds of field and the plans"
     )
+
+
+def test_each_stream_has_one_function_that_draws_from_it() -> None:
+    assert stream_uses() == dict.fromkeys(Stream.__members__, 1)
 
 
 @pytest.mark.parametrize("words", [(7,), (7, 1), (7, 1, 2)])

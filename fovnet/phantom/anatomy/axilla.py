@@ -7,6 +7,7 @@ import numpy as np
 from fovnet.phantom.anatomy.layers import Layer, Paints, paint
 from fovnet.phantom.geometry.solids import Ellipsoid, Point, mirror_point, tube
 from fovnet.phantom.person.breast_shapes import draw_bust
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 NODE_TISSUE = "mucosa"
@@ -26,7 +27,7 @@ def paint_axillae(person: Person) -> Paints:
 def _paint_axillary_tail(person: Person, side: int) -> Paints:
     """The tail of the breast on one side (1 right, -1 left) towards its axilla, and the lymph nodes
     there."""
-    rng = person.side_generator(7330, side)
+    rng = person.side_generator(Stream.LEFT_AXILLARY_TAIL, side)
     breasts = draw_bust(person)
     radius_mm = 12.0 + 0.25 * person.fat_mm + 0.004 * breasts.volume_ml
     front_y = 60.0 + 0.5 * person.fat_mm

@@ -33,6 +33,7 @@ from fovnet.phantom.anatomy.trunk import (
     vertebrae,
 )
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Solid, Union, tube
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 SHORTEST_PROCESS_MM = 12.0  # a shorter spinous process is left out
@@ -57,7 +58,9 @@ def erector_spinae_bulge_mm(person: Person, z: float) -> float:
     written anatomy, mm."""
     heights, usual_bulges_mm = zip(*ERECTOR_SPINAE_BULGE_MM, strict=True)
     bulge_factor = (
-        person.generator(38).uniform(0.85, 1.35) * person.muscle_factor * person.build.back_factor
+        person.generator(Stream.ERECTOR_SPINAE).uniform(0.85, 1.35)
+        * person.muscle_factor
+        * person.build.back_factor
     )
     bulge_factor *= factor_of_children(person, 0.6)
     return bulge_factor * float(np.interp(z, heights, usual_bulges_mm))
@@ -137,7 +140,9 @@ def flank_fat_ellipsoid(person: Person) -> Ellipsoid:
 def _crest_fat_solid(person: Person) -> Ellipsoid:
     """The fat in front of the right anterior iliac crest, which is palpable: the flank ends and the
     gluteal muscles begin there."""
-    half_depth_mm = person.generator(44).uniform(13, 25) + 0.3 * min(person.fat_mm, 40.0)
+    half_depth_mm = person.generator(Stream.ILIAC_CREST_FAT).uniform(13, 25) + 0.3 * min(
+        person.fat_mm, 40.0
+    )
     width_factor = factor_of_women(person, 1.03)
     return Ellipsoid(
         (150.0 * width_factor, 58.0, 1022.0), (half_depth_mm, 46.0, 34.0), (0.0, 0.0, -32.0)
@@ -244,7 +249,7 @@ def psoas_solid(person: Person) -> Solid:
     Clin Biomech 16:38.
     """
     sex_factor = 0.9 if person.is_female else 1.05
-    random_factor = float(np.exp(person.generator(924).normal(0, 0.08)))
+    random_factor = float(np.exp(person.generator(Stream.PSOAS).normal(0, 0.08)))
     size_factor = person.muscle_factor * person.build.loin_factor * sex_factor * random_factor
     rows = []
     for z, x, ahead_of_spine_mm, written_half_width_mm, written_half_depth_mm in PSOAS_OUTLINE:

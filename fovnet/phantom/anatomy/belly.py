@@ -22,6 +22,7 @@ from fovnet.phantom.anatomy.trunk import muscular_trunk, spine_y
 from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Loft, Solid, tube
 from fovnet.phantom.person.fat_distribution import PLAIN_SQUARENESS
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 REPLACED_BY_BOWEL = ("visceral fat", "bowel wall", "bowel fluid", "stool")
@@ -119,7 +120,7 @@ def _paint_psoas_and_quadratus(person: Person, with_small_parts: bool) -> Paints
 def plain_liver_solid(person: Person) -> Solid:
     """A plain liver: the right lobe under the right dome of the diaphragm, cut off below by a plane
     that rises to the left; the left lobe in front of the stomach."""
-    rng = person.generator(31)
+    rng = person.generator(Stream.PLAIN_LIVER)
     dome_z = liver_dome_height_mm(person)
     cavity = abdominal_cavity_solid(person).shrink(2.0)
     lower_edge_z = dome_z - rng.uniform(150, 185)
@@ -141,7 +142,7 @@ def paint_varied_liver(person: Person) -> Paints:
     spleen (Wolf (1990), Clinical Methods, 3rd ed., chapter 94: 6 to 12 cm along the mid-clavicular
     line are normal, without the part under the lung).
     """
-    rng = person.generator(37)
+    rng = person.generator(Stream.VARIED_LIVER)
     dome_z = liver_dome_height_mm(person)
     cavity = abdominal_cavity_solid(person).shrink(2.0)
     lower_edge_z = dome_z - rng.uniform(118, 200)
@@ -167,7 +168,7 @@ def paint_varied_liver(person: Person) -> Paints:
     liver = ((right_lobe - space_of_spine) | left_lobe) - hilum
     yield paint(liver, "liver", Layer.ORGAN)
     yield paint(fissure, "visceral fat", Layer.ORGAN, replaced_tissues="liver")
-    if person.generator(922).random() <= RIEDEL_SHARE:
+    if person.generator(Stream.RIEDEL_LOBE_PRESENCE).random() <= RIEDEL_SHARE:
         yield _paint_riedel_lobe(person)
 
 
@@ -179,7 +180,7 @@ RIEDEL_SHARE = 0.2
 def _paint_riedel_lobe(person: Person) -> Paint:
     """Riedel's lobe: a tongue of the right lobe along the flank, 2 to 4 cm thick, ending between 5
     cm above the crest and 2 cm below it."""
-    rng = person.generator(923)
+    rng = person.generator(Stream.RIEDEL_LOBE)
     end_z, half_thickness_mm, half_depth_mm = rng.uniform((1040, 12, 30), (1110, 22, 46)).tolist()
     # the lobe begins within the shortest right lobe, which is 118 mm high
     upper_z = liver_dome_height_mm(person) - 110.0
@@ -202,13 +203,13 @@ def kidney_fat_mm(person: Person) -> float:
     """
     share_of_belly = 0.25 if person.is_female else 0.5
     usual_mm = 6.0 + share_of_belly * max(person.belly_mm, 0.0)
-    random_factor = np.exp(person.generator(40).normal(0, 0.35))
+    random_factor = np.exp(person.generator(Stream.KIDNEY_FAT).normal(0, 0.35))
     return float(np.clip(usual_mm * random_factor, 3.0, 36.0))
 
 
 def paint_upper_organs(person: Person, with_small_parts: bool = False) -> Paints:
     """Liver with its veins and gall bladder, spleen, kidneys with their fat, pancreas, stomach."""
-    rng = person.generator(32)
+    rng = person.generator(Stream.UPPER_ORGANS)
     dome_z = liver_dome_height_mm(person)
     if with_small_parts:
         yield from paint_varied_liver(person)
@@ -307,7 +308,7 @@ def _paint_plain_kidney(side: int, middle_z: float, size_factor: float) -> Paint
 
 def _paint_stomach(person: Person, dome_z: float) -> Paints:
     """The stomach with its wall and content, and the gas that rises in it."""
-    rng = person.generator(33)
+    rng = person.generator(Stream.STOMACH)
     fullness = rng.uniform(0.7, 1.15)
     stomach_points = [
         (-18, -8, dome_z - 34),
@@ -335,7 +336,7 @@ def _paint_stomach(person: Person, dome_z: float) -> Paints:
 
 def paint_colon(person: Person) -> Paints:
     """The colon from caecum to rectum, with haustra, and stool, gas or fluid in each piece."""
-    rng = person.generator(34)
+    rng = person.generator(Stream.COLON)
     lateral_x = 108 + 0.2 * person.belly_mm
     sag_mm = rng.uniform(0, 40) + person.organ_heights.colon_sag_mm
     colon_points = [
@@ -383,12 +384,12 @@ def paint_small_bowel(person: Person, with_small_parts: bool = False) -> Paints:
     With `with_small_parts` up to nine loops of ten are collapsed, showing mucosa, and mesenteric
     vessels run to them through the fat.
     """
-    rng = person.generator(36)
-    collapse_rng = person.generator(925)
+    rng = person.generator(Stream.SMALL_BOWEL)
+    collapse_rng = person.generator(Stream.BOWEL_COLLAPSE)
     collapsed_share = collapse_rng.uniform(0.0, 0.9)
     for _ in range(person.bowel_loop_count):
         middle_mm = rng.uniform((-88, 0, 948), (88, 66 + 0.8 * person.belly_mm, 1140))
-        radius_mm = person.bowel_width * rng.uniform(11, 16)
+        radius_mm = person.bowel_fullness * rng.uniform(11, 16)
         start, end = middle_mm + rng.normal(0, 26, (2, 3)) * [1.0, 0.6, 0.6]
         loop = tube([start, middle_mm, end], radius_mm, step_mm=16)
         content_tissue = rng.choice(["bowel fluid", "stool", "gas"], p=[0.7, 0.2, 0.1])
@@ -403,7 +404,7 @@ def paint_small_bowel(person: Person, with_small_parts: bool = False) -> Paints:
 def _paint_mesentery(person: Person) -> Paints:
     """The superior mesenteric vessels in front of the aorta, 6 to 10 mm wide, and branches into the
     fat between the loops."""
-    rng = person.generator(926)
+    rng = person.generator(Stream.MESENTERY)
     belly_mm = max(person.belly_mm, 0.0)
     root_points = [
         (2, 22, 1150),
@@ -447,7 +448,7 @@ class Bladder(NamedTuple):
 
 def draw_bladder(person: Person) -> Bladder:
     """The bladder of a person: the same at every call."""
-    rng = person.generator(35)
+    rng = person.generator(Stream.BLADDER)
     fullness = rng.uniform(0.65, 1.25)
     offset_x = rng.normal(0, 4)
     solid = Ellipsoid(

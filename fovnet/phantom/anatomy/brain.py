@@ -24,15 +24,16 @@ from fovnet.phantom.anatomy.layers import (
     paint_details,
 )
 from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Floats, Point, Solid, Union, tube
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 MeshTable = NDArray[np.float32]
 
 HEMISPHERE_MIDDLE_MM = (25.0, -8.0, 1668.0)  # of the right hemisphere: sulci point towards it
-HEMISPHERE_REACH_MM = (40.0, 80.0, 64.0)  # from there to the surface
-# the point that sulci point towards follows them along y by this share, at most so far
-FOLLOWING_SHARE = 0.6
-MOST_FOLLOWING_MM = 34.0
+HEMISPHERE_HALF_AXES_MM = (40.0, 80.0, 64.0)  # from there to the surface
+# the aim of sulci, the point they point towards, shifts along y with them by this share, at most so far
+AIM_SHIFT_SHARE = 0.6
+MOST_AIM_SHIFT_MM = 34.0
 CSF = "cerebrospinal fluid"
 TABLE_CELL_COUNT = 288  # of a table of directions along each axis: about 1 mm of the surface
 FLOOR_STEP_MM = 0.5
@@ -291,14 +292,14 @@ class Cortex(Solid):
         surface to the nearest sulcus, the depth of sulci there in mm, and the factor by which
         distances shrink from the surface to the point."""
         middle_x, middle_y, middle_z = HEMISPHERE_MIDDLE_MM
-        reach_x, reach_y, reach_z = HEMISPHERE_REACH_MM
-        direction_x = (np.abs(x) - middle_x) * np.float32(1 / reach_x)
+        half_axis_x, half_axis_y, half_axis_z = HEMISPHERE_HALF_AXES_MM
+        direction_x = (np.abs(x) - middle_x) * np.float32(1 / half_axis_x)
         offset_y = y - np.float32(middle_y)
-        followed_mm = (np.float32(FOLLOWING_SHARE) * offset_y).clip(
-            -MOST_FOLLOWING_MM, MOST_FOLLOWING_MM
+        aim_shift_mm = (np.float32(AIM_SHIFT_SHARE) * offset_y).clip(
+            -MOST_AIM_SHIFT_MM, MOST_AIM_SHIFT_MM
         )
-        direction_y = (offset_y - followed_mm) * np.float32(1 / (reach_y - MOST_FOLLOWING_MM))
-        direction_z = (z - np.float32(middle_z)) * np.float32(1 / reach_z)
+        direction_y = (offset_y - aim_shift_mm) * np.float32(1 / (half_axis_y - MOST_AIM_SHIFT_MM))
+        direction_z = (z - np.float32(middle_z)) * np.float32(1 / half_axis_z)
         # a direction (x, y, z) with |x| + |y| + |z| = 1 is a cell (x, y) of one of four tables
         cells_per_unit = np.float32(TABLE_CELL_COUNT / 2 - 0.51) / (
             np.abs(direction_x) + np.abs(direction_y) + np.abs(direction_z) + np.float32(1e-6)
@@ -377,13 +378,13 @@ def _hemisphere_surface(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """The points (n, 3) of a hemisphere's surface in unit directions (n, 3), mm from its middle, and
     the unit normals (n, 3) there."""
-    half_axes_mm = np.asarray(HEMISPHERE_REACH_MM, np.float32)
+    half_axes_mm = np.asarray(HEMISPHERE_HALF_AXES_MM, np.float32)
     points = directions * half_axes_mm
     normals = directions / half_axes_mm
     # undoes what `Cortex._nearest_sulcus` does to y
-    unfollowed_mm = np.abs(directions[:, 1]) * (HEMISPHERE_REACH_MM[1] - MOST_FOLLOWING_MM)
+    aim_distance_mm = np.abs(directions[:, 1]) * (HEMISPHERE_HALF_AXES_MM[1] - MOST_AIM_SHIFT_MM)
     points[:, 1] = np.sign(directions[:, 1]) * np.minimum(
-        unfollowed_mm / (1 - FOLLOWING_SHARE), unfollowed_mm + MOST_FOLLOWING_MM
+        aim_distance_mm / (1 - AIM_SHIFT_SHARE), aim_distance_mm + MOST_AIM_SHIFT_MM
     )
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     return points, normals
@@ -561,7 +562,7 @@ class BrainTraits:
 
 def draw_brain_traits(person: Person) -> BrainTraits:
     """The traits of this person's brain: the same at every call; older brains have more CSF."""
-    rng = person.generator(51)
+    rng = person.generator(Stream.BRAIN)
     years_past_25 = max(person.age - 25, 0.0)
     csf_over_gyri_mm = rng.uniform(1.0, 1.8) + 0.03 * years_past_25 * rng.uniform(0.4, 1.4)
     sulcus_half_width_mm = rng.uniform(0.3, 0.5) + 0.010 * years_past_25 * rng.uniform(0.4, 1.5)
@@ -634,11 +635,13 @@ def paint_brain(person: Person, inner_skull: Vault, with_small_parts: bool = Fal
 def _draw_sulcus_traits(person: Person) -> SulcusTraits:
     """What is added to the sulci of this person: they are wider and deeper by any amount, and
     bent."""
-    width_share, added_depth_mm = person.generator(59).uniform((0.0, 2.0), (1.0, 7.0)).tolist()
+    width_share, added_depth_mm = (
+        person.generator(Stream.SULCI).uniform((0.0, 2.0), (1.0, 7.0)).tolist()
+    )
     return SulcusTraits(
         0.1 + 0.5 * width_share * width_share,
         added_depth_mm,
-        tuple(person.generator(592).uniform(0, 2 * np.pi, 4).tolist()),
+        tuple(person.generator(Stream.SULCUS_BENDS).uniform(0, 2 * np.pi, 4).tolist()),
     )
 
 
@@ -646,7 +649,9 @@ def draw_skull_base(person: Person) -> SkullBase:
     """This person's skull base; the straight gyri lie about 2 cm above the lowest point of the
     temporal lobes."""
     temporal_pole_mm, pole_front_mm, straight_gyrus_mm, orbital_roof_mm = (
-        person.generator(56).uniform((1612, 28, 1632, 8), (1622, 38, 1641, 15)).tolist()
+        person.generator(Stream.SKULL_BASE)
+        .uniform((1612, 28, 1632, 8), (1622, 38, 1641, 15))
+        .tolist()
     )
     return SkullBase(temporal_pole_mm, pole_front_mm, straight_gyrus_mm, orbital_roof_mm)
 

@@ -22,6 +22,7 @@ from fovnet.phantom.anatomy.brain import (
 )
 from fovnet.phantom.anatomy.layers import Paints, on_both_sides, paint_detail, paint_details
 from fovnet.phantom.geometry.solids import Ellipsoid, Point, tube
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 BRAIN_TISSUES = ("grey matter", "white matter")
@@ -233,7 +234,9 @@ def _paint_cerebral_peduncle() -> Paints:
 def _paint_cisterns(person: Person) -> Paints:
     """The suprasellar cistern (a star) with the optic chiasm, the stems of the lateral fissures, and
     the quadrigeminal cistern behind the midbrain with the pineal gland."""
-    width_factor = person.generator(57).uniform(0.75, 1.2) * (1 + 0.004 * max(person.age - 25, 0))
+    width_factor = person.generator(Stream.CISTERNS).uniform(0.75, 1.2) * (
+        1 + 0.004 * max(person.age - 25, 0)
+    )
     suprasellar_middle = Ellipsoid((0.0, 5.0, 1644.0), (11.0 * width_factor, 9.0, 8.0))
     suprasellar_front = tube(
         [(0, 10, 1645), (0, 26, 1646)], [4.0 * width_factor, 1.2 * width_factor]
@@ -282,7 +285,7 @@ def _paint_choroid_plexus(ventricle_size: float) -> Paints:
 def _paint_arteries(person: Person) -> Paints:
     """The arterial circle (of Willis) with its supply and branches; they are displaced by some
     millimetres between people."""
-    rng = person.generator(58)
+    rng = person.generator(Stream.BRAIN_ARTERIES)
     calibre_factor = rng.uniform(0.85, 1.25)
     both_sides = product(ARTERIES, (1, -1))
     for (written_points, artery_radii), side in ((BASILAR, 1), *both_sides):

@@ -13,6 +13,7 @@ from fovnet.phantom.anatomy.pectoral import draw_pectoral_front, paint_pectoral_
 from fovnet.phantom.geometry.breast_solid import BreastSolid
 from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Filling, Floats, Loft, Point, tube
 from fovnet.phantom.person.breast_shapes import breast_shape, draw_bust, has_shaped_breasts
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 LONGEST_BREAST_MM = 160.0
@@ -90,11 +91,13 @@ def breast_dome(person: Person, side: int) -> BreastSolid:
     supine flat and displaced laterally."""
     if has_shaped_breasts(person):
         return breast_shape(person, side)
-    rng = person.generator(71)
+    rng = person.generator(Stream.BREASTS)
     usual_size = rng.lognormal(0.05, 0.3) + 0.012 * (person.fat_mm - 15)
     size_factor = float(np.clip(usual_size, 0.45, 2.3))
     taper_power, tip_power, sag_share = rng.uniform((1.5, 0.85, 0.0), (3.0, 1.35, 1.0)).tolist()
-    size_factor = size_factor * person.side_generator(72, side).uniform(0.93, 1.07)
+    size_factor = size_factor * person.side_generator(Stream.LEFT_BREAST_SIZE, side).uniform(
+        0.93, 1.07
+    )
     if person.age < BREAST_GROWTH_YEARS:
         size_factor = 0.25
     width_factor = size_factor**0.38
@@ -111,7 +114,7 @@ def breast_dome(person: Person, side: int) -> BreastSolid:
             taper_power=taper_power,
             tip_power=tip_power,
         )
-        return _draw_hanging_dome(usual_dome, person.generator(74))
+        return _draw_hanging_dome(usual_dome, person.generator(Stream.HANGING_BREASTS))
     half_axes = (60 * width_factor, 60 * width_factor)
     lean_mm = (side * 14 * size_factor, -24.0 * sag_share * size_factor)
     return BreastSolid(
@@ -216,7 +219,9 @@ def paint_breast_structure(person: Person, rng: np.random.Generator) -> Paints:
         yield from _paint_individual_structure(person)
         return
     density = float(np.clip(rng.beta(1.4, 1.8) + 0.006 * (45 - person.age), 0.02, 1.0))
-    fineness, fraying = person.generator(79).uniform((0.9, 0.0), (1.8, 1.1)).tolist()
+    fineness, fraying = (
+        person.generator(Stream.BREAST_STRUCTURE).uniform((0.9, 0.0), (1.8, 1.1)).tolist()
+    )
     # a fatty breast has few strands
     sheet_level = 0.07 + 0.12 * density
     if person.is_prone:
@@ -256,7 +261,7 @@ def _paint_individual_structure(person: Person) -> Paints:
         dome = breast_shape(person, side)
         yield from gland.paint_gland_strands(person, side)
         yield from _paint_nipple(dome)
-        yield from _paint_veins(dome, person.side_generator(7327, side))
+        yield from _paint_veins(dome, person.side_generator(Stream.LEFT_BREAST_VEINS, side))
 
 
 def _paint_nipple(dome: BreastSolid) -> Paints:

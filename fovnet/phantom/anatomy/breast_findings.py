@@ -16,6 +16,7 @@ from fovnet.phantom.anatomy.layers import Paints, paint_detail, paint_details
 from fovnet.phantom.geometry.lobed import draw_lobed
 from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Filling, Floats, Point, tube
 from fovnet.phantom.person.breast_shapes import BreastShape, breast_shape
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 HANGING_SHARES = {"mass": 0.5, "cysts": 0.2, "segment": 0.15, "clip": 0.15}
@@ -68,7 +69,7 @@ class EnhancingSegment(Filling):
 def paint_breast_findings(person: Person) -> Paints:
     """The findings of a woman with individually shaped breasts, each in one breast; none before
     EARLIEST_YEARS."""
-    rng = person.generator(7340)
+    rng = person.generator(Stream.BREAST_FINDINGS)
     if person.age < EARLIEST_YEARS:
         return
     painter_by_name = {

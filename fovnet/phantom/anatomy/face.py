@@ -20,6 +20,7 @@ from fovnet.phantom.anatomy.layers import (
     paint_limb,
 )
 from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, tube
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 FACIAL_FAT = "intermuscular fat"
@@ -114,7 +115,7 @@ def paint_nape(person: Person) -> Paints:
 @on_both_sides
 def _paint_half_nape_bulge(person: Person) -> Paints:
     """The right half of the bulge of a strong nape; nothing in a slender one."""
-    bulge_mm = person.generator(593).uniform(-10, 24) * person.muscle_factor
+    bulge_mm = person.generator(Stream.NAPE).uniform(-10, 24) * person.muscle_factor
     fat_mm = 2.5 + 0.3 * person.fat_mm
     if bulge_mm <= 0:
         return
@@ -152,7 +153,11 @@ def paint_below_middle_cranial_fossa(person: Person, hull: Hemispheres) -> Paint
     In the temporal bone the otic capsule is dark, and in some people most of the pyramid.
     """
     brain_and_bone = hull.shrink(-5.0)
-    fat_factor, marrow_factor = person.generator(594).uniform((0.4, 0.55), (1.0, 1.0)).tolist()
+    fat_factor, marrow_factor = (
+        person.generator(Stream.BELOW_MIDDLE_CRANIAL_FOSSA)
+        .uniform((0.4, 0.55), (1.0, 1.0))
+        .tolist()
+    )
     petrous_pyramid = Ellipsoid(
         (32.0, 2.0, 1609.0),
         (28.0 * marrow_factor, 25.0 * marrow_factor, 15.0 * marrow_factor),

@@ -20,6 +20,7 @@ from fovnet.phantom.anatomy.belly import abdominal_cavity_solid
 from fovnet.phantom.anatomy.layers import Layer, LoftRow, Paints, factor_of_children, paint_all
 from fovnet.phantom.anatomy.trunk import muscular_trunk
 from fovnet.phantom.geometry.solids import Loft
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 ANTERIOR_GAP_HEIGHTS_MM = (930.0, 965.0, 1010.0, 1060.0, 1110.0, 1160.0, 1210.0, 1245.0)
@@ -56,7 +57,7 @@ def draw_wall_gaps(person: Person) -> WallGaps:
     women).  Behind, flat muscles end anywhere from near the middle of the trunk to the muscle of
     the loin.
     """
-    rng = person.generator(973)
+    rng = person.generator(Stream.ABDOMINAL_WALL_GAPS)
     width_factor = 1.0
     if person.age > 50 or person.belly_mm > 15:
         width_factor = 1.6

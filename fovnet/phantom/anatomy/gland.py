@@ -13,6 +13,7 @@ from fovnet.phantom.anatomy.layers import Layer, Paints, paint
 from fovnet.phantom.anatomy.pectoral import PectoralFront
 from fovnet.phantom.geometry.solids import Bools, Filling, Floats, tube
 from fovnet.phantom.person.breast_shapes import BreastShape, breast_shape, draw_bust
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 
@@ -184,8 +185,8 @@ def draw_waves(rng: np.random.Generator, count: int, wavelength_mm: float) -> tu
 def draw_gland(person: Person, side: int, pectoral_front: PectoralFront) -> GlandShape:
     """The gland of one breast of a woman with individually shaped breasts, with her share of
     gland."""
-    rng = person.generator(7320)
-    side_rng = person.side_generator(7321, side)
+    rng = person.generator(Stream.GLAND)
+    side_rng = person.side_generator(Stream.LEFT_GLAND, side)
     breasts = draw_bust(person)
     kind = GLAND_KINDS[rng.choice(len(GLAND_KINDS), p=[kind.share for kind in GLAND_KINDS])]
     varied_weights = GlandWeights(*(np.array(kind.weights) * rng.uniform(0.75, 1.3, 4)).tolist())
@@ -219,10 +220,10 @@ def draw_gland(person: Person, side: int, pectoral_front: PectoralFront) -> Glan
 def paint_gland_strands(person: Person, side: int) -> Paints:
     """Ligaments and ducts of one breast: 8 to 55 winding strands from behind the nipple to the skin
     and the chest, 1.2 to 3 mm thick."""
-    rng = person.side_generator(7323, side)
+    rng = person.side_generator(Stream.LEFT_GLAND_STRANDS, side)
     breast = breast_shape(person, side)
-    strand_count = person.generator(7325).integers(8, 56)
-    thickness_factor = person.generator(7326).uniform(0.6, 1.3)
+    strand_count = person.generator(Stream.GLAND_STRAND_COUNT).integers(8, 56)
+    thickness_factor = person.generator(Stream.GLAND_STRAND_THICKNESS).uniform(0.6, 1.3)
     strand_angles = rng.uniform(0, 6.3) + np.arange(strand_count) * 2.4
     for angle_rad in strand_angles.tolist():
         start_length, end_length, reach_share = rng.uniform(

@@ -28,6 +28,7 @@ from fovnet.phantom.anatomy.layers import (
 )
 from fovnet.phantom.anatomy.trunk import spine_y
 from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Loft, Point, tube
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 FACE_OUTLINE = (
@@ -143,7 +144,7 @@ def _paint_side_of_face() -> Paints:
 def _paint_skull_and_brain(person: Person, with_small_parts: bool) -> Paints:
     """The skull, a vault of two tables with diploe between them and a base of dense bone, and the
     brain in it."""
-    thickness_mm = person.generator(54).uniform(4.6, 7.2)
+    thickness_mm = person.generator(Stream.SKULL_THICKNESS).uniform(4.6, 7.2)
     vault = Vault(VAULT_HALF_AXES_MM)
     inner_skull = vault.shrink(thickness_mm)
     diploe_marrow = "red marrow" if person.age < 25 else "mixed marrow"
@@ -215,7 +216,7 @@ def _paint_orbit() -> Paints:
 
 def _paint_airways(person: Person) -> Paints:
     """Nasal cavity with conchae and septum, paranasal sinuses of differing size, pharynx."""
-    rng = person.generator(52)
+    rng = person.generator(Stream.NASAL_CAVITY)
     nasal_cavity = Ellipsoid((0.0, 60.0, 1612.0), (16.0, 36.0, 21.0))
     nasal_septum = Ellipsoid((0.0, 60.0, 1612.0), (1.6, 36.0, 21.0))
     yield paint_detail(nasal_cavity.shrink(-2.5), "mucosa")
@@ -281,7 +282,7 @@ def _paint_mouth(with_small_parts: bool) -> Paints:
 def _paint_neck_muscles(person: Person) -> Paints:
     """The muscles around the cervical spine, from trapezius inwards, with fat between them; they lean
     as the spine does."""
-    rng = person.generator(55)
+    rng = person.generator(Stream.NECK_MUSCLES)
     muscularity = 1 + 0.7 * (person.muscle_factor - 1)
     lean_deg = float(np.degrees(np.arctan2(spine_y(1480.0) - spine_y(1560.0), 80.0)))
     fat_space = Ellipsoid((0.0, -20.0, 1502.0), (60.0, 58.0, 66.0), squareness=0.2)

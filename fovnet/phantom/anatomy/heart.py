@@ -24,6 +24,7 @@ from fovnet.phantom.anatomy.thorax import (
 )
 from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Point, Solid, tube
 from fovnet.phantom.geometry.tissue_structure import Sheets
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 
@@ -173,7 +174,7 @@ def draw_heart_shape(person: Person) -> HeartShape:
     J Cardiovasc Magn Reson 22:87; dilated and hypertrophic hearts beyond them: Elliott et al.
     (2008), Eur Heart J 29:270 (walls from 15 mm).
     """
-    rng = person.generator(641)
+    rng = person.generator(Stream.HEART_SHAPE)
     plain_ventricle = plain_left_ventricle(person)
     kind_name = rng.choice(list(HEART_KINDS), p=[kind.share for kind in HEART_KINDS.values()])
     kind = HEART_KINDS[kind_name]
@@ -199,7 +200,7 @@ def draw_heart_shape(person: Person) -> HeartShape:
 def _paint_left_ventricle(person: Person, heart: HeartShape) -> Paints:
     """The left ventricle: its wall, two papillary muscles of several heads, the trabeculae of the
     inner wall, and the mitral valve."""
-    rng = person.generator(64)
+    rng = person.generator(Stream.LEFT_VENTRICLE)
     left_ventricle = heart.left_ventricle
     cavity = heart.left_cavity
     yield paint(bullet_solid(left_ventricle, left_ventricle), "myocardium", Layer.VESSEL)
@@ -220,7 +221,7 @@ def _paint_left_ventricle(person: Person, heart: HeartShape) -> Paints:
         trabecular_shell, wavelengths_mm=(26.0, 11.0, 11.0), level_width=0.35, phases=ridge_phases
     )
     yield paint_detail(trabecular_ridges, "myocardium", replaced_tissues="arterial blood")
-    yield from _paint_trabeculae(cavity, person.generator(901))
+    yield from _paint_trabeculae(cavity, person.generator(Stream.LEFT_VENTRICLE_TRABECULAE))
     for angle_deg in (125.0, 235.0):  # degrees from the septum: both are on the free wall
         yield from _paint_papillary_muscle(cavity, np.deg2rad(angle_deg + rng.normal(0, 9)), rng)
     valve_centre = _point_in_ventricle(left_ventricle, 0.72, 0.0, 0.0)
@@ -309,7 +310,7 @@ def _paint_right_ventricle(person: Person, heart: HeartShape) -> Paints:
     )
     yield paint(right_cavity_solid(heart, 2.5), "myocardium", Layer.CONTENT)
     yield paint(cavity, "venous blood", Layer.VESSEL, replaced_tissues=replaced_tissues)
-    ridge_phases = (*person.generator(74).uniform(0, 6, 2).tolist(), 0.5)
+    ridge_phases = (*person.generator(Stream.RIGHT_VENTRICLE_RIDGES).uniform(0, 6, 2).tolist(), 0.5)
     trabecular_shell = cavity - right_cavity_solid(heart, -7.0)
     trabecular_ridges = Sheets(
         trabecular_shell, wavelengths_mm=(27.0, 15.0, 18.0), level_width=0.24, phases=ridge_phases
@@ -341,7 +342,7 @@ def _paint_right_trabeculae(person: Person, heart: HeartShape, cavity: Solid) ->
 
     One of them represents the anterior papillary muscle of the tricuspid valve.
     """
-    rng = person.generator(903)
+    rng = person.generator(Stream.RIGHT_VENTRICLE_TRABECULAE)
     bundle_count = rng.integers(4, 10)
     for _ in range(bundle_count):
         base_share = rng.uniform(-0.65, 0.2)
@@ -365,8 +366,12 @@ def _paint_epicardial_fat(person: Person, heart: HeartShape) -> Paints:
     to 5 mm.
     """
     usual_fat = 0.25 + 0.03 * person.fat_mm + 0.006 * (person.age - 40)
-    fat_factor = float(np.clip(usual_fat, 0.1, 1.6)) * person.generator(642).uniform(0.7, 1.2)
-    right_fat_mm = (1.5 + 3.0 * fat_factor) * person.generator(905).uniform(0.35, 1.1)
+    fat_factor = float(np.clip(usual_fat, 0.1, 1.6)) * person.generator(
+        Stream.EPICARDIAL_FAT
+    ).uniform(0.7, 1.2)
+    right_fat_mm = (1.5 + 3.0 * fat_factor) * person.generator(Stream.RIGHT_HEART_FAT).uniform(
+        0.35, 1.1
+    )
     left_ventricle = heart.left_ventricle
     size_factor = heart.size_factor
     diaphragm_axes = tuple(size_factor * semi_axis_mm for semi_axis_mm in (60.0, 52.0, 34.0))
@@ -407,7 +412,7 @@ def _draw_left_ventricle_with_fat(
     8:253: fat lies in the grooves, on the free wall of the right ventricle, and over all of the
     heart only in large amounts).
     """
-    rng = person.generator(902)
+    rng = person.generator(Stream.LEFT_VENTRICLE_FAT)
     free_wall_range = (0.33, 1.0)
     if rng.random() < 0.8:
         free_wall_range = (0.0, 0.33)

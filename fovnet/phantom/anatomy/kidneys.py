@@ -18,6 +18,7 @@ from fovnet.phantom.anatomy.layers import Layer, Paints, paint, paint_all
 from fovnet.phantom.anatomy.trunk import ILIAC_CREST_MM, spine_y
 from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.geometry.solids import Ellipsoid, tube
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 PTOTIC_SHARE = 0.08  # of kidneys: those 2 to 7 cm too low
@@ -60,7 +61,7 @@ class KidneyPair(NamedTuple):
 def draw_kidneys(person: Person, dome_z: float) -> KidneyPair:
     """The kidneys of a person whose liver dome is at that height; also those that the person
     lacks."""
-    rng = person.generator(921)
+    rng = person.generator(Stream.KIDNEYS)
     lowering_mm = rng.normal(6, 11)
     length_factor = float(np.exp(rng.normal(0, 0.07)))
     is_horseshoe = rng.random() < HORSESHOE_SHARE

@@ -28,6 +28,7 @@ from fovnet.phantom.anatomy.limbs import leg_ellipsoid, leg_tube
 from fovnet.phantom.geometry.bundles import Outline
 from fovnet.phantom.geometry.solids import HalfSpace, Loft, Point
 from fovnet.phantom.geometry.tissue_structure import Sheets
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 KNEE_BELLIES: tuple[tuple[tuple[Point, ...], tuple[float, ...]], ...] = (
@@ -133,7 +134,7 @@ def _paint_knee_soft_tissue(person: Person, side: int) -> Paints:
     below_thigh = HalfSpace((0.0, 0.0, 1.0), 560.0)
     right_fat_sleeve = leg_ellipsoid(person, (98, 0, 482), (62, 66, 76))
     fat_sleeve = place_solid(right_fat_sleeve, side)
-    rng = person.generator(945)
+    rng = person.generator(Stream.KNEE_SOFT_TISSUE)
     muscle_tissues = ("muscle", "intermuscular fat")
     soft_tissues = (*muscle_tissues, "fat")
     yield paint(fat_sleeve, "fat", Layer.SEAM, replaced_tissues=muscle_tissues)
@@ -213,7 +214,7 @@ def _paint_signs_of_age(person: Person, side: int) -> Paints:
     168:679; Altman & Gold (2007), Osteoarthritis Cartilage 15:A1.
     """
     ellipsoid = partial(leg_ellipsoid, person)
-    rng = person.side_generator(611, side)
+    rng = person.side_generator(Stream.LEFT_KNEE_AGE, side)
     marrow_dice, damage = rng.random(2).tolist()
     patch_phases = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
     oedema_mm = rng.uniform(4, 13)
@@ -282,7 +283,9 @@ def _paint_extensor_apparatus(person: Person) -> Paints:
     """Of the right knee: patella with its cartilage, the tendons above and below it, the
     infrapatellar fat pad (of Hoffa), joint fluid."""
     ellipsoid = partial(leg_ellipsoid, person)
-    fluid_mm = person.generator(61).uniform(0.4, 1.6) + 0.02 * max(person.age - 50, 0)
+    fluid_mm = person.generator(Stream.KNEE_FLUID).uniform(0.4, 1.6) + 0.02 * max(
+        person.age - 50, 0
+    )
     upper_pouch = ellipsoid((98, 32, 548), (22, 1.2 * fluid_mm + 0.8, 24))
     lower_pouch = ellipsoid((98, 26, 512), (26, 1.2 + fluid_mm, 16))
     infrapatellar_fat_pad = ellipsoid((98, 30, 478), (25, 15, 20))

@@ -12,6 +12,7 @@ from fovnet.phantom.anatomy.layers import Paints, paint_detail
 from fovnet.phantom.anatomy.lesions import paint_sarcoma
 from fovnet.phantom.geometry.lobed import draw_lobed
 from fovnet.phantom.geometry.solids import Ellipsoid
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.swelling import CORE_SHARE
 from fovnet.phantom.person.traits import Person
 
@@ -25,7 +26,7 @@ def paint_leg_mass(person: Person) -> Paints:
     swelling = person.morph.swelling
     if swelling is None:
         return
-    rng = person.generator(98)
+    rng = person.generator(Stream.SWELLING_SHAPE)
     core_mm = CORE_SHARE * swelling.radius_mm
     mass_axes = (core_mm, core_mm, 0.96 * swelling.half_length_mm)
     mass = draw_lobed(Ellipsoid(swelling.middle_mm, mass_axes), rng)

@@ -17,6 +17,7 @@ import numpy as np
 
 from fovnet.phantom.anatomy.layers import Paints, paint_fat_plane, place_solid
 from fovnet.phantom.geometry.bundles import FatPlanes, Outline, Oval
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 from fovnet.records import read_tsv
 
@@ -68,12 +69,12 @@ def paint_leg_fat_planes(person: Person, outline: Outline, side: int) -> Paints:
         0.7 + 4.0 * person.marbled_share + 0.015 * person.fat_mm + 2.0 * (1 - person.muscle_factor)
     )
     thickness_mm = float(np.clip(usual_mm, 0.7, 3.2))
-    for segment_index, (heights, muscles) in enumerate(
-        ((THIGH_HEIGHTS_MM, THIGH_MUSCLES), (CALF_HEIGHTS_MM, CALF_MUSCLES))
+    for heights, muscles, stream, left_stream in (
+        (THIGH_HEIGHTS_MM, THIGH_MUSCLES, Stream.THIGH_MUSCLES, Stream.LEFT_THIGH_MUSCLES),
+        (CALF_HEIGHTS_MM, CALF_MUSCLES, Stream.CALF_MUSCLES, Stream.LEFT_CALF_MUSCLES),
     ):
         # the muscles of a person are the same on both sides, but for small shifts
-        common_rng = person.generator(710 + 10 * segment_index)
-        left_stream = 711 + 2 * segment_index
+        common_rng = person.generator(stream)
         side_rng = person.side_generator(left_stream, side)
         common_muscles = [_vary_muscle(muscle, common_rng, 0.045) for muscle in muscles.values()]
         varied_muscles = []

@@ -19,6 +19,7 @@ from fovnet.phantom.geometry.lobed import Lobed, draw_lobed
 from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Point, mirror_point, tube
 from fovnet.phantom.geometry.tissue_structure import Sheets
 from fovnet.phantom.person.breast_shapes import has_shaped_breasts
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 LESION_SHARE = 0.25  # of people, those with a lesion (beside white matter lesions)
@@ -84,7 +85,7 @@ class MassPlace(NamedTuple):
 def paint_lesions(person: Person) -> Paints:
     """This person's lesions: up to three anywhere, those of a breast, a mass in a leg, and those of
     the white matter."""
-    rng = person.generator(782)
+    rng = person.generator(Stream.LESIONS)
     if rng.random() < LESION_SHARE:
         lesion_count = rng.integers(1, 4)
         for _ in range(lesion_count):
@@ -92,7 +93,7 @@ def paint_lesions(person: Person) -> Paints:
     yield from _paint_breast_mass(person)
     mass = draw_leg_mass(person)
     if mass is not None:
-        yield from _paint_mass(person, mass, person.generator(787))
+        yield from _paint_mass(person, mass, person.generator(Stream.LEG_MASS_TISSUE))
     yield from _paint_white_matter_lesions(person)
 
 
@@ -106,7 +107,7 @@ def _paint_breast_mass(person: Person) -> Paints:
     if has_shaped_breasts(person):
         yield from breast_findings.paint_breast_findings(person)
         return
-    rng = person.generator(784)
+    rng = person.generator(Stream.BREAST_MASS)
     if not person.is_prone or person.age < 25 or rng.random() > BREAST_MASS_SHARE:
         return
     breast = breast_dome(person, int(rng.choice([-1, 1])))
@@ -138,7 +139,7 @@ def draw_leg_mass(person: Person) -> MassPlace | None:
     Source of the range of sizes: Pisters et al. (1996), J Clin Oncol 14:1679 (sarcomas of limbs:
     below 5, 5 to 10, above 10 cm all common).
     """
-    rng = person.generator(786)
+    rng = person.generator(Stream.LEG_MASS)
     if rng.random() > LEG_MASS_SHARE:
         return None
     segment = "calf"
@@ -314,7 +315,7 @@ def _paint_white_matter_lesions(person: Person) -> Paints:
     Source of the numbers: de Leeuw et al. (2001), J Neurol Neurosurg Psychiatry 70:9: nearly
     everyone past sixty has some.
     """
-    rng = person.generator(783)
+    rng = person.generator(Stream.WHITE_MATTER_LESIONS)
     _, middle_y, middle_z = HEMISPHERE_MIDDLE_MM
     mean_count = 0.35 * max(person.age - 40, 0.0) + 0.3
     spot_count = int(min(rng.gamma(1.0, mean_count), 40))

@@ -30,6 +30,7 @@ from fovnet.phantom.anatomy.layers import (
 )
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Tube, tube
 from fovnet.phantom.geometry.tissue_structure import Sheets
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 
@@ -207,7 +208,7 @@ def _paint_bladder(person: Person) -> Paints:
     when it is empty or its outlet obstructed (in older men)."""
     bladder, fullness, _ = belly.draw_bladder(person)
     largest_obstruction_mm = 0.0 if person.is_female else max(0.0, person.age - 50) * 0.08
-    obstruction_mm = largest_obstruction_mm * person.generator(75).uniform()
+    obstruction_mm = largest_obstruction_mm * person.generator(Stream.BLADDER_WALL).uniform()
     wall_mm = float(np.clip(7.5 - 5.0 * fullness + obstruction_mm, 1.8, 8.0))
     bladder_x, _, _ = bladder.centre
     neck = tube(
@@ -222,8 +223,8 @@ def _paint_bladder(person: Person) -> Paints:
 def _paint_femoral_triangle(person: Person) -> Paints:
     """Both femoral triangles: the fat about the femoral vessels between pectineus, iliopsoas and
     sartorius, with lymph nodes; the muscles of the front of the hip."""
-    node_rng = person.generator(63)
-    fat_rng = person.generator(946)
+    node_rng = person.generator(Stream.INGUINAL_NODES)
+    fat_rng = person.generator(Stream.INGUINAL_FAT)
     fat_about_vessels = Ellipsoid((76.0, 60.0, 890.0), (17.0, 15.0, 44.0), (0.0, 8.0, 0.0))
     pectineus = tube([(36, 50, 908), (70, 30, 880), (108, -2, 850)], [9.0, 11.0, 8.0], step_mm=18)
     sartorius = tube([(122, 66, 985), (112, 72, 920), (84, 64, 840)], [7.0, 8.0, 8.0], step_mm=24)
@@ -256,7 +257,7 @@ def _paint_gluteus_maximus_end(person: Person) -> Paints:
     The gluteal fold is 2 to 5 cm below the ischium, so the uppermost slices of a thigh still show
     buttock.
     """
-    lowest_z = person.generator(947).uniform(764, 790)
+    lowest_z = person.generator(Stream.GLUTEUS_MAXIMUS_END).uniform(764, 790)
     flatten = partial(limbs.flatten_leg, person)
     muscularity = 0.4 + 0.6 * person.muscle_factor
     skin_and_fat_mm = 3.5 + 0.3 * person.fat_mm  # between the muscle and the table
@@ -288,7 +289,7 @@ def _paint_male_organs(person: Person) -> Paints:
         prostate_bed = Ellipsoid((0.0, 10.0, 890.0), (26.0, 22.0, 22.0))
         yield paint(prostate_bed, "visceral fat", Layer.VESSEL)
         return
-    rng = person.generator(62)
+    rng = person.generator(Stream.PROSTATE)
     # 1, and more with benign hyperplasia
     growth = 1.0 + max(0.0, person.age - 40) * 0.007 * rng.uniform(0.0, 2.0)
     size_factor = factor_of_children(person, 0.45)
@@ -307,7 +308,7 @@ def _paint_male_organs(person: Person) -> Paints:
     venous_plexus_space = Ellipsoid(
         (0.0, middle_y + half_depth_mm + 9, middle_z), (24.0, 13.0, 20.0)
     )
-    plexus_phases = (person.generator(76).uniform(0, 6), 1.0, 0.0)
+    plexus_phases = (person.generator(Stream.PROSTATIC_PLEXUS).uniform(0, 6), 1.0, 0.0)
     venous_plexus = Sheets(
         venous_plexus_space,
         wavelengths_mm=(17.0, 15.0, 23.0),
@@ -416,7 +417,7 @@ def _paint_female_organs(person: Person) -> Paints:
 
 def _paint_fibroids_and_follicles(person: Person) -> Paints:
     """Up to three fibroids in a uterus from 35 years on, and follicles in the ovaries up to 52."""
-    rng = person.generator(62)
+    rng = person.generator(Stream.FIBROIDS)
     fibroid_count = rng.integers(0, 4) if person.age > 35 else 0
     for _ in range(fibroid_count):
         radius_mm = rng.uniform(5, 20)
@@ -443,7 +444,7 @@ def _paint_uterine_zones(person: Person) -> Paints:
     lean_deg = rng.uniform(-8, 12)
     half_thickness_mm = 1.5
     if 13 <= person.age <= 52:
-        half_thickness_mm = person.generator(77).uniform(2.5, 5.5)
+        half_thickness_mm = person.generator(Stream.UTERINE_ZONES).uniform(2.5, 5.5)
     endometrium = Ellipsoid(
         (lean_deg / 2, -8.0, 960.0),
         (11 * size_factor, half_thickness_mm, 20 * size_factor),

@@ -34,6 +34,7 @@ from fovnet.phantom.geometry.solids import (
     mirror_point,
     tube,
 )
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.tissues import TISSUES
 
@@ -87,7 +88,7 @@ def _paint_leg_surface(person: Person) -> Paints:
     touch, there is skin between them."""
     muscle_outline = leg_outline(person)
     hip_factor = factor_of_women(person, 1.25)
-    random_factors = np.exp(person.generator(780).normal(0, 0.15, 4))
+    random_factors = np.exp(person.generator(Stream.LEG_FAT).normal(0, 0.15, 4))
     fat_rows = []
     for (*_, fat_share), (z, centre_x, centre_y, *reaches_mm) in zip(
         LEG_OUTLINE, muscle_outline.table, strict=True
@@ -119,14 +120,16 @@ def flatten_leg(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
     of thigh and calf; all of it in a person who is not flattened."""
     if person.table_mm == float("inf"):
         return solid
-    support_behind_mm = 86.0 + 0.7 * person.fat_mm - person.generator(785).uniform(4.0, 22.0)
+    support_behind_mm = (
+        86.0 + 0.7 * person.fat_mm - person.generator(Stream.LEG_SUPPORT).uniform(4.0, 22.0)
+    )
     return solid & HalfSpace((0.0, -1.0, 0.0), support_behind_mm - above_mm)
 
 
 def leg_outline(person: Person) -> Outline:
     """The muscle of the right leg, an asymmetric outline that differs between people."""
     muscularity = 1 + 0.6 * (person.muscle_factor - 1)
-    rng = person.generator(781)
+    rng = person.generator(Stream.LEG_OUTLINE)
     lateral_factor, front_factor = rng.normal((1.05, 1.03), (0.03, 0.04)).tolist()
     corner_size = rng.uniform(0.02, 0.11)
     corner_angle_rad = rng.normal(0.9, 0.5)
@@ -396,7 +399,8 @@ def shoulder_width_factor(person: Person) -> float:
 def draw_arm_joints(person: Person, side: int, with_small_parts: bool) -> ArmJoints:
     """The joints of the arm of one side (1 right, -1 left) in the person's posture: the same at
     every call."""
-    rng = person.generator(41 + side)
+    stream = Stream.RIGHT_ARM if side > 0 else Stream.LEFT_ARM
+    rng = person.generator(stream)
     lateral_mm = (
         max(person.fat_mm * 1.1 - 8, 0.0) + max(0.35 * person.belly_mm, 0.0) + rng.uniform(0, 14)
     )

@@ -16,6 +16,7 @@ from fovnet.phantom.anatomy.belly import abdominal_cavity_solid, liver_dome_heig
 from fovnet.phantom.anatomy.layers import Layer, LoftRow, Paints, paint
 from fovnet.phantom.geometry.solids import Loft
 from fovnet.phantom.geometry.tissue_structure import Box
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 BELOW_DOME_MM = 20.0
@@ -55,7 +56,7 @@ def paint_lung_recesses(person: Person) -> Paints:
 
 def draw_recess(person: Person) -> RecessSize:
     """The size of the recess in this person's breath: the same at every call."""
-    rng = person.generator(39)
+    rng = person.generator(Stream.LUNG_RECESS)
     depth_mm = float(np.clip(rng.normal(95, 18) + 0.8 * person.breath_drop_mm, 55, 140))
     return RecessSize(depth_mm, thickness_mm=rng.uniform(16, 32))
 

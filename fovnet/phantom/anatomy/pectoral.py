@@ -11,6 +11,7 @@ import numpy as np
 from fovnet.phantom.anatomy.layers import Layer, Paints, paint
 from fovnet.phantom.geometry.solids import Bools, Filling, Floats, Loft, Point
 from fovnet.phantom.geometry.tissue_structure import Box
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 MUSCLE_X_RANGE_MM = (16.0, 150.0)  # from the edge of the sternum to the axilla
@@ -112,7 +113,7 @@ class PectoralRelief(Filling):
 def draw_pectoral_front(person: Person, trunk: Loft) -> PectoralFront:
     """The front of this woman's pectoral muscles, 5 to 20 mm thick, thinner below and medially;
     `trunk` is the trunk under its fat."""
-    rng = person.generator(7310)
+    rng = person.generator(Stream.PECTORAL_FRONT)
     constant_mm, slope_mm, wave_height_mm = rng.uniform((-3.0, 0.0, 0.5), (5.0, 7.0, 3.0)).tolist()
     waves = [(*rng.normal(0, 2 * np.pi / 70, 2).tolist(), rng.uniform(0, 6.3)) for _ in range(3)]
     return PectoralFront(

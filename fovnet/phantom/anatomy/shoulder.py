@@ -34,6 +34,7 @@ from fovnet.phantom.anatomy.layers import (
 from fovnet.phantom.anatomy.trunk import flatten_on_table, place_girdle_points
 from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Point, Solid, Tube, tube
 from fovnet.phantom.geometry.tissue_structure import Walls
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 HEAD_CENTRE: Point = (172.0, -12.0, 1402.0)
@@ -158,7 +159,7 @@ def _paint_shoulder_surface(person: Person) -> Paints:
 def _paint_axilla(person: Person, side: int) -> Paints:
     """The right axilla: fat between the pectoral muscles, scapula and ribs, with lymph nodes,
     vessels and nerves; fat and nodes are drawn for the side that is given."""
-    rng = person.side_generator(940, side)
+    rng = person.side_generator(Stream.LEFT_AXILLA, side)
     width_mm = 6.0 + 0.3 * min(person.fat_mm, 30.0) + rng.uniform(0, 5)
     axillary_fat = _shoulder_ellipsoid(
         person, (146, -2, 1366), (width_mm + 8, 22 + 0.3 * width_mm, 46), (0, -14, 24)
@@ -207,7 +208,7 @@ def _paint_rotator_cuff(person: Person, side: int) -> Paints:
     fat, which is thicker where muscles are atrophied; the tendons."""
     sleeve_mm = FAT_SLEEVE_MM + 6 * person.marbled_share + 3.0 * max(0.0, 1 - person.muscle_factor)
     muscularity = 1 + 0.8 * (person.muscle_factor - 1)
-    rng = person.generator(944)
+    rng = person.generator(Stream.ROTATOR_CUFF)
     muscle_tissues = ("muscle", "intermuscular fat", "fat")
     right_muscles: list[Ellipsoid | Tube] = []
     for position, (half_length_mm, half_thickness_mm, half_height_mm) in FLAT_BELLIES:
@@ -322,7 +323,7 @@ def _paint_shoulder_joint(person: Person, side: int) -> Paints:
     """The right shoulder joint: glenoid cavity with its labrum, humeral head with two tubercles and
     the scar of the growth plate, joint fluid; fluid and marrow are drawn for the side that is
     given."""
-    rng = person.side_generator(942, side)
+    rng = person.side_generator(Stream.LEFT_SHOULDER_JOINT, side)
     ellipsoid = partial(_shoulder_ellipsoid, person)
     fluid_mm = rng.uniform(0.3, 1.2) + 0.015 * max(person.age - 50, 0)
     has_red_marrow = rng.random() < 0.9 - 0.008 * person.age

@@ -14,13 +14,14 @@ import numpy as np
 from fovnet.phantom.anatomy.layers import Paints, paint_fat_and_skin
 from fovnet.phantom.anatomy.trunk import flatten_on_table, trunk_under_skin
 from fovnet.phantom.geometry.solids import Ellipsoid
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 
 def paint_skin_rolls(person: Person) -> Paints:
     """The rolls of this person's figure, paired ones on both sides with thicknesses that differ by
     up to a fifth."""
-    for roll in _draw_roll_ellipsoids(person, person.generator(961)):
+    for roll in _draw_roll_ellipsoids(person, person.generator(Stream.SKIN_ROLLS)):
         yield from paint_fat_and_skin(roll, 0.0, partial(flatten_on_table, person))
 
 

@@ -6,6 +6,7 @@ from fovnet.phantom.anatomy.belly import liver_dome_height_mm
 from fovnet.phantom.anatomy.layers import Paints, paint_detail
 from fovnet.phantom.geometry.solids import HalfSpace
 from fovnet.phantom.geometry.tissue_structure import Box, Sheets
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 SHARE_BY_FILLING = {"fluid": 0.4, "gas": 0.25, "food": 0.15, "folds": 0.2}
@@ -15,7 +16,7 @@ SHARE_BY_FILLING = {"fluid": 0.4, "gas": 0.25, "food": 0.15, "folds": 0.2}
 def paint_stomach_content(person: Person) -> Paints:
     """What replaces the fluid in the stomach: gas, food or folds; nothing in a stomach that keeps
     fluid under the gas in front."""
-    rng = person.generator(904)
+    rng = person.generator(Stream.STOMACH_CONTENT)
     dome_z = liver_dome_height_mm(person)
     filling = rng.choice(list(SHARE_BY_FILLING), p=list(SHARE_BY_FILLING.values()))
     stomach_box = Box((-130.0, -60.0, dome_z - 190), (60.0, 110.0, dome_z + 10))

@@ -14,6 +14,7 @@ from fovnet.phantom.anatomy.layers import Paints, paint_detail, paint_details
 from fovnet.phantom.anatomy.trunk import muscular_trunk, spine_y
 from fovnet.phantom.geometry.solids import Ellipsoid, Point, mirror_point
 from fovnet.phantom.geometry.tissue_structure import Box, Sheets, Shells, Walls
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 MuscleCentres = tuple[tuple[int, int], ...]
@@ -42,7 +43,7 @@ THINNEST_STREAKS = 0.025
 def paint_tissue_structure(person: Person, with_small_parts: bool = False) -> Paints:
     """The inner structure of this person's muscle, fat and breasts; with `with_small_parts`
     shoulders have their own muscles instead of septa."""
-    rng = person.generator(66)
+    rng = person.generator(Stream.TISSUE_TEXTURE)
     yield from _paint_muscle_septa(person, rng, with_small_parts)
     yield from _paint_fat_streaks(person, rng)
     yield from _paint_fasciae_and_folds(person, rng)

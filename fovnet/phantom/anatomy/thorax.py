@@ -19,6 +19,7 @@ from fovnet.phantom.anatomy.layers import (
 from fovnet.phantom.anatomy.trunk import TRUNK_OUTLINE, muscular_trunk, place_girdle_points, spine_y
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Point, Tube, tube
 from fovnet.phantom.geometry.tissue_structure import Box
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 LUNG_APEX_MM = 1455.0
@@ -69,7 +70,7 @@ def lung_solid(person: Person, side: int) -> Loft:
 
 def paint_lungs(person: Person) -> Paints:
     """Both lungs with their branching vessels, trachea and main bronchi with their air."""
-    rng = person.generator(21)
+    rng = person.generator(Stream.LUNG_VESSELS)
     yield from paint_all((lung_solid(person, side) for side in (1, -1)), "lung", Layer.CAVITY)
     for side in (1, -1):
         hilum = np.array([side * 24.0, -22.0, 1368.0])
@@ -191,7 +192,7 @@ def heart_chamber(
 ) -> Ellipsoid:
     """An ellipsoid at an offset (3,) from the heart's middle, moved with the breath and scaled to
     this person's heart; with `is_turned` along the axes of the ventricles."""
-    size_factor = float(np.clip(person.generator(22).normal(1.08, 0.08), 0.9, 1.32))
+    size_factor = float(np.clip(person.generator(Stream.HEART_SIZE).normal(1.08, 0.08), 0.9, 1.32))
     size_factor *= factor_of_children(person, 0.88)
     offset_x, offset_y, offset_z = (size_factor * length_mm for length_mm in offset_mm)
     return Ellipsoid(

@@ -28,6 +28,7 @@ from fovnet.phantom.anatomy.layers import (
 )
 from fovnet.phantom.geometry.solids import Ellipsoid, HalfSpace, Loft, Point, Solid, tube
 from fovnet.phantom.person.organ_heights import RIBS_MM
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 
@@ -365,7 +366,7 @@ def _paint_spinal_canal(person: Person) -> Paints:
     heights = [1600.0, *np.arange(1580, 960, -20.0).tolist()]
     canal_points = [(0.0, spinal_canal_y(z), z) for z in heights]
     dural_sac = tube(canal_points, [_dural_sac_radius_mm(z) for z in heights])
-    cord_end_z = person.generator(12).uniform(1140, 1175)
+    cord_end_z = person.generator(Stream.SPINAL_CORD_END).uniform(1140, 1175)
     cord_points = [(x, y, z) for x, y, z in canal_points if z > cord_end_z]
     cord_radii = [5.6 if z > 1440 else 4.2 for _, _, z in cord_points]
     root_points = [(0.0, y - 4.0, z) for _, y, z in canal_points if 990 < z <= cord_end_z]

@@ -26,13 +26,14 @@ from fovnet.phantom.anatomy.trunk import (
     spine_y,
 )
 from fovnet.phantom.geometry.solids import Ellipsoid, tube
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 
 def paint_spine_details(person: Person) -> Paints:
     """The inner structure of the spine, painted over vertebrae, canal and cord: discs, nerve roots,
     joints and ligaments, and the muscles of the back."""
-    rng = person.generator(65)
+    rng = person.generator(Stream.SPINE)
     for vertebra in trunk.vertebrae():
         yield from _paint_disc_structure(person, rng, vertebra)
         yield from _paint_vertebral_level(vertebra)

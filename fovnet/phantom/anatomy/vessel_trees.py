@@ -18,6 +18,7 @@ from fovnet.phantom.anatomy.layers import Layer, Paints, paint_all
 from fovnet.phantom.anatomy.thorax import lung_apex_height_mm, lung_solid
 from fovnet.phantom.geometry.solids import Solid, tube
 from fovnet.phantom.geometry.tissue_structure import Box
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 LUNG_END_COUNT = 100  # of one lung's vessels: arteries and veins run side by side, with one label
@@ -33,7 +34,7 @@ reaches that deep."""
 
 def paint_vessel_trees(person: Person) -> Paints:
     """The vessels of both lungs and of the liver, painted over these tissues only."""
-    rng = person.generator(900)
+    rng = person.generator(Stream.VESSEL_TREES)
     dome_z = liver_dome_height_mm(person)
     for side in (1, -1):
         lung_core = lung_solid(person, side).shrink(8.0)

@@ -24,6 +24,7 @@ from fovnet.phantom.anatomy.layers import (
     paint_fat_plane,
 )
 from fovnet.phantom.geometry.solids import Bools, Floats, Solid, Stack
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 
@@ -150,7 +151,7 @@ STRETCH_Z_RANGE = (988.0, 1060.0)
 
 def draw_wing_table(person: Person) -> tuple[WingRow, ...]:
     """The right iliac wing of this person: wider in women; flare, bend and thickness vary."""
-    rng = person.generator(920)
+    rng = person.generator(Stream.ILIAC_WINGS)
     width_factor = factor_of_women(person, 1.05)
     flare_at_top_mm = rng.uniform(-6, 6)
     bow_factor = rng.uniform(0.3, 1.5)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fovnet.phantom.geometry.breast_solid import BEHIND_MM, FLARED_SHARE, BreastSolid
 from fovnet.phantom.geometry.solids import Bools, Floats, Point
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.traits import Person
 
 LEAST_ML = 50.0
@@ -217,7 +218,7 @@ def has_shaped_breasts(person: Person) -> bool:
 def draw_bust(person: Person) -> Bust:
     """The breasts of a woman with breasts of her own shape: larger with more body fat, with less
     gland in large breasts and with age."""
-    rng = person.generator(7301)
+    rng = person.generator(Stream.BUST)
     usual_ml = rng.lognormal(np.log(430), 0.7) * np.exp(0.02 * (person.fat_mm - 15))
     volume_ml = float(np.clip(usual_ml, LEAST_ML, MOST_ML))
     gland_share = rng.beta(0.8, 1.5)
@@ -231,7 +232,7 @@ def draw_bust(person: Person) -> Bust:
 def draw_volume_ml(person: Person, side: int) -> float:
     """Volume of one breast, by side: 1 right, -1 left.  Most women's differ by a tenth, some by
     half."""
-    rng = person.side_generator(7302, side)
+    rng = person.side_generator(Stream.LEFT_BREAST_VOLUME, side)
     log_sd = 0.35
     if rng.random() < 0.85:
         log_sd = 0.08
@@ -244,7 +245,7 @@ def breast_shape(person: Person, side: int) -> BreastShape:
     """One breast of a woman with breasts of her own shape, under its skin and of her volume for that
     side: 1 right, -1 left."""
     common_shape = _common_shape(person)
-    rng = person.side_generator(7304, side)
+    rng = person.side_generator(Stream.LEFT_BREAST_SHAPE, side)
     _, y, z = common_shape.base
     half_width, half_height = common_shape.half_size_mm
     length_factor, height_factor, outward_factor, lean_factor = (
@@ -258,7 +259,7 @@ def breast_shape(person: Person, side: int) -> BreastShape:
     )
     shape = scale_breast(varied_shape, draw_volume_ml(person, side))
     half_width_mm, half_height_mm = shape.half_size_mm
-    middle_mm = person.generator(7306).uniform(78, 96)
+    middle_mm = person.generator(Stream.BREAST_POSITION).uniform(78, 96)
     foot_mm = half_width_mm * float(shape.squared_radii.max()) ** 0.5
     if person.is_prone:
         middle_mm = min(middle_mm, WIDEST_CHEST_MM + 0.6 * person.fat_mm - foot_mm)
@@ -312,7 +313,7 @@ def _hanging_shape(person: Person) -> BreastShape:
     One in four is narrowed by the opening of its coil, one in four compressed between lateral
     plates, as for a biopsy, one in twenty between cranial and caudal ones.
     """
-    rng = person.generator(7307)
+    rng = person.generator(Stream.HANGING_SHAPE)
     kind_shares = [kind.share for kind in HANGING_KINDS]
     kind = HANGING_KINDS[rng.choice(len(HANGING_KINDS), p=kind_shares)]
     ring_dice, plate_dice, dent_dice = rng.random(3)
@@ -360,7 +361,7 @@ def _hanging_shape(person: Person) -> BreastShape:
 def _lying_shape(person: Person) -> BreastShape:
     """The breast of a supine woman, before scaling: broad and low, displaced laterally; firmer in
     young women and small breasts."""
-    rng = person.generator(7308)
+    rng = person.generator(Stream.LYING_SHAPE)
     bust_ml = draw_bust(person).volume_ml
     firmness = 1.3 - 0.012 * person.age - 0.0005 * bust_ml + rng.normal(0, 0.15)
     firmness = float(np.clip(firmness, 0.0, 1.0))

@@ -25,6 +25,7 @@ from fovnet.phantom.person.cross_sections import draw_cross_sections
 from fovnet.phantom.person.fat_distribution import Figure, draw_figure
 from fovnet.phantom.person.morph import ANCHORS_MM, Morph
 from fovnet.phantom.person.organ_heights import OrganHeights, draw_organ_heights
+from fovnet.phantom.person.streams import Stream
 from fovnet.phantom.person.swelling import draw_swelling
 
 STATURE_MM = 1750.0
@@ -54,7 +55,7 @@ class Person:
     marbled_share         share of muscle streaked with fat, 0 to about 0.3
     missing_parts         what the person lacks or has replaced, names of MISSING_PROBABILITIES
     bowel_loop_count      short loops of small bowel
-    bowel_width           of these loops: 1 is full
+    bowel_fullness        of these loops: 1 is full
     table_mm              how far behind the middle of the trunk the table is; infinite if nothing is
                           flattened
     has_own_breasts       whether a woman's breasts are individually shaped, rather than of one similar
@@ -83,7 +84,7 @@ class Person:
     marbled_share: float = 0.05
     missing_parts: frozenset[str] = frozenset()
     bowel_loop_count: int = 70
-    bowel_width: float = 1.0
+    bowel_fullness: float = 1.0
     table_mm: float = float("inf")
     has_own_breasts: bool = False
     figure: Figure = Figure()  # noqa: RUF009  (frozen)
@@ -110,23 +111,16 @@ class Person:
             np.clip((900 - z) / 820, 0, 1)
         )
 
-    def generator(self, detail: int) -> np.random.Generator:
-        """The random generator for the details of one place in the body, the same at every call.
+    def generator(self, stream: int) -> np.random.Generator:
+        """The random generator of a Stream of this person, the same at every call."""
+        return np.random.default_rng([*self.seed, stream])
 
-        Place 0 is the stream of the person as a whole: keys are padded with zeros.  Three numbers
-        serve two places each, which draw the same numbers: 40 the fat about the kidneys and the
-        left arm, 74 hanging breasts and the trabeculae of the right ventricle, 973 the gaps
-        between flat muscles and the borders of regions.  No effect was found, and other numbers
-        would make other people.  62 is the prostate of men and the uterus of women.
-        """
-        return np.random.default_rng([*self.seed, detail])
-
-    def side_generator(self, detail: int, side: int) -> np.random.Generator:
-        """As `generator`, for one side of the body: `detail` is that of the left one (-1), the next
-        number that of the right one (1)."""
+    def side_generator(self, left_stream: int, side: int) -> np.random.Generator:
+        """As `generator`, for one side of the body: that stream for the left one (-1), the next
+        for the right one (1)."""
         if side > 0:
-            detail += 1
-        return self.generator(detail)
+            return self.generator(left_stream + 1)
+        return self.generator(left_stream)
 
 
 MISSING_PROBABILITIES = {
@@ -232,18 +226,20 @@ def _with_varied_body(person: Person) -> Person:
 
 def _with_build(person: Person) -> Person:
     """The person with more muscle in some places and less in others."""
-    return replace(person, build=draw_build(person.generator(970)))
+    return replace(person, build=draw_build(person.generator(Stream.BUILD)))
 
 
 def _with_organ_heights(person: Person) -> Person:
     """The person with kidneys, liver, colon and lowest ribs at heights of their own."""
-    return replace(person, organ_heights=draw_organ_heights(person.generator(972)))
+    return replace(person, organ_heights=draw_organ_heights(person.generator(Stream.ORGAN_HEIGHTS)))
 
 
 def _with_borders(person: Person) -> Person:
     """The person with the shoulders of someone who lies, and borders that vary as they do between
     people."""
-    borders, ischium_rise_mm = draw_borders(person.generator(973), is_female=person.is_female)
+    borders, ischium_rise_mm = draw_borders(
+        person.generator(Stream.BORDERS), is_female=person.is_female
+    )
     morph = replace(person.morph, ischium_rise_mm=ischium_rise_mm)
     return replace(person, borders=borders, morph=morph)
 
@@ -255,7 +251,7 @@ the body."""
 
 def _with_raised_arms(person: Person) -> Person:
     """The person, if prone, mostly with the arms above the head."""
-    if person.is_prone and person.generator(974).random() < RAISED_SHARE:
+    if person.is_prone and person.generator(Stream.RAISED_ARMS).random() < RAISED_SHARE:
         return replace(person, arm_posture="raised")
     return person
 
@@ -265,13 +261,13 @@ def _with_cross_sections(person: Person) -> Person:
     independently."""
     if person.is_prone:
         return person
-    cross_sections = draw_cross_sections(person.generator(971))
+    cross_sections = draw_cross_sections(person.generator(Stream.CROSS_SECTIONS))
     return replace(person, morph=replace(person.morph, cross_sections=cross_sections))
 
 
 def _with_swelling(person: Person) -> Person:
     """The person with a mass in a leg, if one is drawn."""
-    swelling = draw_swelling(person.generator(97), person.leg_offset_mm)
+    swelling = draw_swelling(person.generator(Stream.SWELLING), person.leg_offset_mm)
     return replace(person, morph=replace(person.morph, swelling=swelling))
 
 
@@ -282,7 +278,7 @@ PRONE_SHARE = 0.34
 def _with_uncommon_traits(person: Person) -> Person:
     """The person with uncommon traits: a child (1 in 20), obese, atrophied or fatty muscle, prone,
     organs missing or replaced."""
-    rng = person.generator(91)
+    rng = person.generator(Stream.UNCOMMON_TRAITS)
     kind_dice = rng.random()
     first_amount, second_amount = rng.uniform(size=2).tolist()
     missing_parts = frozenset(
@@ -349,7 +345,9 @@ OWN_BREASTS_SHARE = 0.75
 
 def _with_own_breasts(person: Person) -> Person:
     """The person, if a woman, mostly with breasts of her own shape."""
-    has_own_breasts = person.is_female and person.generator(7300).random() < OWN_BREASTS_SHARE
+    has_own_breasts = (
+        person.is_female and person.generator(Stream.OWN_BREASTS).random() < OWN_BREASTS_SHARE
+    )
     return replace(person, has_own_breasts=has_own_breasts)
 
 
@@ -361,14 +359,14 @@ def _with_bowel_filling(person: Person) -> Person:
     Radiol 14:1056).  Lean people have no fat around it: below a `belly_mm` of 0 they have 66 loops
     or more, 2 cm wide, above 16 mm any number.
     """
-    rng = person.generator(94)
+    rng = person.generator(Stream.BOWEL_FILLING)
     loop_count = int(rng.integers(24, 71))
-    bowel_width = rng.uniform(0.5, 1.05)
+    bowel_fullness = rng.uniform(0.5, 1.05)
     leanness = float(np.clip(1 - person.belly_mm / 16, 0, 1))
     return replace(
         person,
         bowel_loop_count=max(loop_count, round(66 * leanness)),
-        bowel_width=max(bowel_width, 0.75 * leanness),
+        bowel_fullness=max(bowel_fullness, 0.75 * leanness),
     )
 
 
@@ -381,7 +379,9 @@ def _with_table(person: Person) -> Person:
     """
     if person.is_prone:
         return person
-    return replace(person, table_mm=108.0 + person.fat_mm * person.generator(93).uniform(0.35, 1.0))
+    return replace(
+        person, table_mm=108.0 + person.fat_mm * person.generator(Stream.TABLE).uniform(0.35, 1.0)
+    )
 
 
 BENT_SHARE = 0.75
@@ -391,7 +391,9 @@ BENT_SHARE = 0.75
 def _with_bent_knees(person: Person) -> Person:
     """The person with knees bent by 5° to 30° by a cushion or a coil: up to 110 mm in front of
     straight ones."""
-    bend_dice, lift_mm = person.generator(95).uniform((0.0, 18.0), (1.0, 110.0)).tolist()
+    bend_dice, lift_mm = (
+        person.generator(Stream.BENT_KNEES).uniform((0.0, 18.0), (1.0, 110.0)).tolist()
+    )
     if person.is_prone or bend_dice > BENT_SHARE:
         return person
     return replace(person, morph=replace(person.morph, knee_lift_mm=lift_mm))
@@ -405,7 +407,7 @@ def _with_figure(person: Person, may_be_flat: bool) -> Person:
     a supine lean belly is 16 to 18 cm deep and up to 32 cm wide.  With much fat behind, a person lies
     higher above the table, by a part of it.
     """
-    rng = person.generator(96)
+    rng = person.generator(Stream.FIGURE)
     figure = draw_figure(
         person.fat_mm, person.belly_mm, rng, is_female=person.is_female, is_prone=person.is_prone
     )
@@ -438,7 +440,7 @@ def _with_figure(person: Person, may_be_flat: bool) -> Person:
 def _with_deformation(person: Person) -> Person:
     """The person with the waves of DEFORMATION_MM added, three of each length; they leave heights
     unchanged."""
-    rng = person.generator(92)
+    rng = person.generator(Stream.DEFORMATION)
     size_factor = person.morph.trunk_factors[0] ** 0.5
     added_waves = [
         _draw_wave(rng, wavelength_mm, size_factor * amplitude_mm / np.sqrt(3))

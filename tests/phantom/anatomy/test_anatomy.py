@@ -172,7 +172,7 @@ def test_layers_of_the_flank_lie_at_their_depths_and_bowel_is_mostly_collapsed_i
         for without in ((), ("varied bodies",))
     )
     assert all(
-        (person.bowel_loop_count, person.bowel_width) == (70, 1.0) for person in plain
+        (person.bowel_loop_count, person.bowel_fullness) == (70, 1.0) for person in plain
     ) and all(24 <= person.bowel_loop_count <= 70 for person in varied)
     # mm across, 26 being a full one
-    assert np.mean([26 * person.bowel_width < 20 for person in varied]) > 0.35
+    assert np.mean([26 * person.bowel_fullness < 20 for person in varied]) > 0.35
