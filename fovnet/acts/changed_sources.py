@@ -24,7 +24,8 @@ def find_changed_volumes(folder: Path, path_of_volume: Mapping[str, str]) -> tup
     """The volumes, of these volume_ids with their paths, whose files are others than their answers
     in `folder` were computed on, or are gone.
 
-    An answer that does not say on which files it was computed is passed over.
+    In the JSON of an answer `file.places` holds the FileStamp of each file that it was computed on;
+    an answer without them is passed over.
     """
     stamps_by_container: dict[Path, set[FileStamp]] = {}
     changed_volumes = []
@@ -37,7 +38,7 @@ def find_changed_volumes(folder: Path, path_of_volume: Mapping[str, str]) -> tup
         path = Path(path_text)
         container = _container_of(path, len(answered_stamps))
         if container not in stamps_by_container:
-            # one at a time: volumes come by path
+            # only the latest is remembered: volumes come by path, those of a folder together
             stamps_by_container = {container: _stamps_in(container)}
         if answered_stamps <= stamps_by_container[container]:
             continue

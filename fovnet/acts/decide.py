@@ -40,7 +40,7 @@ def decide(run: Run) -> Decisions:
     begin_decisions(results)
     span_rows: list[dict[str, Any]] = []
     answer_rows: list[TableRows] = []
-    for volume in answer_split(pack, run.scored, "test", judge):
+    for volume in answer_split(pack, run.scored_slices, "test", judge):
         volume_facts = answer_facts(
             volume.answer, volume.stack, volume.raw_probabilities, run.vocabulary
         )

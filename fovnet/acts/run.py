@@ -102,8 +102,8 @@ class Run:
             ) from None
 
     @property
-    def scored(self) -> ScoredSlices:
-        """The same as one record."""
+    def scored_slices(self) -> ScoredSlices:
+        """`scored_arrays` as one record."""
         return ScoredSlices.from_arrays(self.scored_arrays)
 
     def refuse_other_ensemble(self) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from fovnet.acts.run import Run
 from fovnet.acts.search import conclude_search
 from fovnet.net.cost.layered import layered_costs_of
-from fovnet.net.jobs.trials import forget_recorded, train_slot
+from fovnet.net.jobs.trials import remove_recorded_checkpoints, train_slot
 from fovnet.search.jobs import steps
 from fovnet.search.search import AnySearch
 from fovnet.search.trial import Proposal, Trial
@@ -52,6 +52,6 @@ def gather_trials(run: Run) -> list[Trial]:
     journal = run.jobs_journal
     run.plan.refuse_other_slices(journal)
     trials = steps.gather(journal, run.settings.search.trials)
-    forget_recorded(journal)
+    remove_recorded_checkpoints(journal)
     conclude_search(run, journal, trials)
     return trials

@@ -44,9 +44,9 @@ def tune_rule(run: Run) -> Tuning:
     pack = run.pack
     decision_settings = run.settings.decision
     vocabulary = run.vocabulary
-    scored = run.scored
+    scored_slices = run.scored_slices
     run.refuse_other_ensemble()
-    validation_examples = tuning_examples(pack, scored, "validation")
+    validation_examples = tuning_examples(pack, scored_slices, "validation")
     use_heights = decision_settings.heights != "never"
     rule, candidates = fit_rule(
         validation_examples,
@@ -58,10 +58,12 @@ def tune_rule(run: Run) -> Tuning:
         method=decision_settings.method,
         heights_for="presence" if decision_settings.heights == "presence" else "all",
     )
-    rule = replace(rule, weights=scored.weights, min_extent_mm=decision_settings.min_extent_mm)
+    rule = replace(
+        rule, weights=scored_slices.weights, min_extent_mm=decision_settings.min_extent_mm
+    )
     judge, abstention, statements = fit_thresholds(
         ModelFolder(results.ensemble).judge(rule, vocabulary),
-        labelled_volumes(pack, scored, "validation"),
+        labelled_volumes(pack, scored_slices, "validation"),
         stated_error=decision_settings.stated_error,
         at_risk=decision_settings.at_risk,
         seed=run.settings.seed,
@@ -97,7 +99,7 @@ def _fit_part_rules(run: Run, judge: Judge) -> PartFit:
     decision_settings = run.settings.decision
     return fit_part_rules(
         replace(judge, part_rules={}),
-        labelled_volumes(run.pack, run.scored, "validation"),
+        labelled_volumes(run.pack, run.scored_slices, "validation"),
         heights_and_part_truth(run.pack, "train"),
         sigmas_mm=decision_settings.sigma_mm,
         widths=decision_settings.height_widths,

@@ -49,7 +49,7 @@ class PeerLibrary:
     distribution   its name on PyPI
     modules        that it needs, its own first
     make_searcher  make_searcher(space, seed, initial) gives the Searcher, which uses `initial` only
-                   where the library has no such number of its own; of THAWING
+                   where the library has no such number of its own; of THAWING_PEERS
                    make_searcher(space, seed, R) gives the Thawing for full trainings of R epochs;
                    None: it owns its loop
     """
@@ -130,7 +130,7 @@ def replay_peer(
     with one_thread(), warnings.catch_warnings():
         # of experimental features and fits that stopped early: their defaults
         warnings.simplefilter("ignore")
-        if contestant in THAWING:
+        if contestant in THAWING_PEERS:
             thawing = make_searcher(table.space, seed, table.full_epochs)
             return replay_thawing(table, thawing, first_row=first_row, seed=seed, cap=cap)
         searcher = make_searcher(table.space, seed, initial)
@@ -414,7 +414,7 @@ def botorch_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
             )
 
 
-THAWING: Mapping[str, PeerLibrary] = {
+THAWING_PEERS: Mapping[str, PeerLibrary] = {
     "optuna-tpe+hyperband": PeerLibrary(
         "optuna",
         ("optuna",),
@@ -431,6 +431,7 @@ THAWING: Mapping[str, PeerLibrary] = {
     ),
     "dehb": PeerLibrary("dehb", ("dehb",), Dehb),
 }
+"""Peers that train by the epoch and resume trainings (freeze-thaw); all others train fully."""
 """Contestants that spend by the epoch."""
 
 PEERS: Mapping[str, PeerLibrary] = {
@@ -454,6 +455,6 @@ PEERS: Mapping[str, PeerLibrary] = {
         lambda space, seed, n: Surrogate(space, seed, n, botorch_improvement),
     ),
     "nomad": PeerLibrary("PyNomadBBO", ("PyNomad",), None),
-    **THAWING,
+    **THAWING_PEERS,
 }
 """Contestants by the names that `fovnet bench search --method` knows them by."""

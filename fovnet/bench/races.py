@@ -22,7 +22,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from fovnet.bench.peers import PEERS, THAWING, pronoun_for, refuse_absent, replay_peer
+from fovnet.bench.peers import PEERS, THAWING_PEERS, pronoun_for, refuse_absent, replay_peer
 from fovnet.bench.replay import ReplayedSearch, replay
 from fovnet.bench.spending import METHODS_OWN_SPENDING, WAYS_TO_SPEND, ReplaySpending
 from fovnet.bench.tables import RecordedTable, load_table
@@ -86,7 +86,7 @@ class Entry:
     @property
     def way_to_spend(self) -> str:
         """One of WAYS_TO_SPEND, or "thaws" of another library that spends by the epoch."""
-        if self.method in THAWING:
+        if self.method in THAWING_PEERS:
             return "thaws"
         if self.method in PEERS:
             return "full"
@@ -593,7 +593,8 @@ def _time_to_goal(run: ReplayedSearch, loss: float) -> float:
 def success_curve(
     table: RecordedTable, entry: Entry, replays: Sequence[ReplayedSearch]
 ) -> SuccessCurve:
-    """The curve of a method on a table for its best row, from its runs; `entry` is that of any."""
+    """The curve of a method on a table for its best row, from its runs; `entry` is that
+    of any of them, as they differ by their seed alone."""
     run_count = len(replays)
     found_count_by_epoch = np.zeros(entry.epoch_cap(table), dtype=np.int64)
     for replayed_run in replays:

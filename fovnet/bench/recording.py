@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from fovnet.acts.search_plan import SearchPlan
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.jobs.training_data import training_fingerprint
-from fovnet.net.jobs.trials import forget_recorded
+from fovnet.net.jobs.trials import remove_recorded_checkpoints
 from fovnet.net.jobs.workers import TrainingJob, TrainingPool, file_stamp
 from fovnet.records import digest, read_npz, replace_with, write_npz
 from fovnet.search.run import Progress, run_search
@@ -68,7 +68,7 @@ class Recording:
         on.  Raises SearchError as `run_search`."""
 
         def report_and_forget(done_count: float, total: int) -> None:
-            forget_recorded(self.journal)
+            remove_recorded_checkpoints(self.journal)
             if progress:
                 progress(int(done_count), total)
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from fovnet.bench.peers import PEERS, THAWING, is_installed
+from fovnet.bench.peers import PEERS, THAWING_PEERS, is_installed
 from fovnet.bench.races import (
     GOALS,
     Contest,
@@ -41,7 +41,7 @@ from fovnet.search.methods import METHODS
 DEFAULT_RUNS = 100
 SOURCE = "Bertrand (2019)"
 """The table of published lines."""
-THESIS = "thesis"
+THESIS_CONTESTANT = "thesis"
 """The contestant with the thesis's setting: raw targets, and a model from the second draw on."""
 STOPPING_CONTESTANTS: tuple[str, ...] = (
     "random+one-epoch",
@@ -100,17 +100,17 @@ PUBLISHED: Mapping[str, tuple[tuple[int, int, int], ...]] = {
 
 
 def comparable_contestants(table: RecordedTable) -> list[str]:
-    """The names of all that can be compared on a table: with learning curves also what stops
-    trainings early."""
+    """The names of all that can be compared on a table; those that stop or resume trainings (of
+    THAWING_PEERS) only where it has learning curves."""
     has_curves = table.full_epochs > 1
     own_methods = [name for name, method in METHODS.items() if has_curves or method.spend == "full"]
     installed_peers = [
-        name for name in PEERS if is_installed(name) and (has_curves or name not in THAWING)
+        name for name in PEERS if is_installed(name) and (has_curves or name not in THAWING_PEERS)
     ]
     stopping_contestants = STOPPING_CONTESTANTS
     if not has_curves:
         stopping_contestants = ()
-    return [THESIS, *own_methods, *stopping_contestants, *installed_peers]
+    return [THESIS_CONTESTANT, *own_methods, *stopping_contestants, *installed_peers]
 
 
 def make_entries(
@@ -127,7 +127,7 @@ def make_entries(
     for name in names:
         template = usual_entry
         contestant = parse_contestant(name)
-        if name == THESIS:
+        if name == THESIS_CONTESTANT:
             template = thesis_entry
             contestant = parse_contestant("gp-ei")
         entries += entries_of(

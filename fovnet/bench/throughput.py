@@ -234,7 +234,7 @@ class TimedTraining:
 
     def epoch_seconds(self, image_count: int) -> float:
         """The seconds of an epoch of so many slices."""
-        recipe = Recipe(1, image_count, AUGMENTATION_RANGES)
+        recipe = Recipe(epochs=1, slices_per_epoch=image_count, ranges=AUGMENTATION_RANGES)
         train = partial(
             train_epoch,
             self.progress,

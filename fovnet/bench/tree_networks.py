@@ -178,7 +178,7 @@ def digits_problem(folder: Path) -> TreeProblem:
     write_digits(folder)
     ends = Ends(envelope={DIGIT_EPOCHS_TO_LEARN: LEAST_GAIN * math.log(10)})
     training_count, validation_count = DIGIT_COUNTS
-    recipe = Recipe(10, training_count, NO_AUGMENTATION, ends=ends)
+    recipe = Recipe(epochs=10, slices_per_epoch=training_count, ranges=NO_AUGMENTATION, ends=ends)
     return TreeProblem(
         "digits",
         digits_tree(),

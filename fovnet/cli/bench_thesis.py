@@ -73,7 +73,7 @@ def bench_thesis(
     table_path = table or own_table_path()
     recorded_table = load_table(table_path)
     method_names = list(dict.fromkeys(method or thesis.comparable_contestants(recorded_table)))
-    refuse_methods([name for name in method_names if name != thesis.THESIS], 1)
+    refuse_methods([name for name in method_names if name != thesis.THESIS_CONTESTANT], 1)
     entries = thesis.make_entries(table_path, recorded_table, method_names, runs, draws)
     with progress_bar("racing") as advance:
         contests = thesis.run_contests(entries, out_folder / "runs", jobs, advance)

@@ -58,6 +58,7 @@ from fovnet.label.tables import (
 from fovnet.regions import LANDMARKS, MEANINGS, Vocabulary
 from fovnet.volume.collection.tables import read_collection
 
+SLICE_ERROR_RESAMPLES = 400  # computed anew after each volume
 VOLUMES_READ_AHEAD = 4  # volumes read ahead of the one that is looked at
 OTHER_FILE_PREDICTED_SENTENCE = (
     "this file is another than the one that was predicted, so no prediction is offered: give "
@@ -637,15 +638,15 @@ def _measure_slice_error(
     """The share of slices on which the prediction is wrong, with its interval over people; None if
     nothing predicted is labelled."""
     subject_with_progress = zip(subject_of_volume, volumes_progress, strict=True)
-    counts_by_volume = [
+    counts_of_volumes = [
         (subject, *volume.wrong_and_all_slices)
         for subject, volume in subject_with_progress
         if volume.wrong_and_all_slices
     ]
-    if not counts_by_volume:
+    if not counts_of_volumes:
         return None
-    subject_ids, wrong_counts, slice_counts = zip(*counts_by_volume, strict=True)
-    resampling = Resampling(subject_ids, repeats=400, seed=0)
+    subject_ids, wrong_counts, slice_counts = zip(*counts_of_volumes, strict=True)
+    resampling = Resampling(subject_ids, repeats=SLICE_ERROR_RESAMPLES, seed=0)
     return resampling.measure_rates(
         "slice_error", np.array(wrong_counts)[:, None], np.array(slice_counts)[:, None]
     )[0]

@@ -165,10 +165,11 @@ def _distinct_gaps(columns: Floats, levels: Integers, level_count: int) -> tuple
 
 
 def _mean_covariance(process: Growing, gaps_by_axis: Sequence[tuple[Floats, Floats]]) -> float:
-    """The mean of s2·k over all pairs of points of a grid, from the gaps along each of its axes."""
+    """The mean covariance over all pairs of points of a grid, from the gaps along each of its
+    axes."""
     squared_distances = np.zeros(1)
     pair_weights = np.ones(1)
     for axis_gaps, gap_shares in gaps_by_axis:
         squared_distances = np.add.outer(squared_distances, axis_gaps).ravel()
         pair_weights = np.multiply.outer(pair_weights, gap_shares).ravel()
-    return float(process.s2 * (process.kernel(squared_distances)[0] @ pair_weights))
+    return float(process.signal_variance * (process.kernel(squared_distances)[0] @ pair_weights))

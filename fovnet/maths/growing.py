@@ -7,7 +7,7 @@
     V          (n, M)  L⁻¹ K(rows, all), grown by k rows in O(nkM); 274 MB for n = 1,000 and
                        M = 34,300
     mean               Vᵀ L⁻¹ y
-    variance           s2 - Σ V²
+    variance           signal_variance - Σ V²
 
 The first `settled_count` rows are added in blocks of BLOCK_ROWS, as matrix products; each row after
 them singly, once. Where the blocks end follows from `settled_count` alone, so with one thread on
@@ -88,7 +88,7 @@ class Growing:
     squared_sums: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        self.s2 = float(np.exp(self.theta[-2]))
+        self.signal_variance = float(np.exp(self.theta[-2]))
         self.noise = float(np.exp(self.theta[-1]))
         self.scaled_cube = self.unit_cube / self.scales.lengthscales(self.theta)
         if self.returned_count is None:
@@ -114,14 +114,14 @@ class Growing:
             squared_sums = squared_sums + _squared_column_sums(
                 self.V[row_count : row_count + pending_count]
             )
-        return mean, np.maximum(self.s2 - squared_sums, 0.0)
+        return mean, np.maximum(self.signal_variance - squared_sums, 0.0)
 
     def prior_covariance(self, rows: Integers, columns: Integers | slice) -> Floats:
         """Covariance (a, b) of the noise-free function at rows (a,) and rows (b,) of the space,
         before any observation."""
         squared_distances = cdist(self.scaled_cube[rows], self.scaled_cube[columns], "sqeuclidean")
         correlation, _ = self.kernel(squared_distances)
-        return np.asarray(self.s2 * correlation)
+        return np.asarray(self.signal_variance * correlation)
 
     def covariance(self, rows: Integers, pending_rows: Integers, points: Integers) -> Floats:
         """Covariance (c, c) of the noise-free function at the rows `points` (c,) of the space, its
@@ -156,7 +156,7 @@ class Growing:
             function_values[chunk_rows] = (
                 np.cos(self.scaled_cube[chunk_rows] @ cosine_frequencies.T + phases) @ amplitudes
             )
-        return np.asarray(np.sqrt(2.0 * self.s2 / feature_count) * function_values)
+        return np.asarray(np.sqrt(2.0 * self.signal_variance / feature_count) * function_values)
 
     def _compute_rows(self, rows: Integers) -> None:
         """Compute `rows` and keep them, reusing the kept blocks with which `rows` begins."""

@@ -174,8 +174,8 @@ class Inbox:
 
 
 def find_unanswered_series(places: Places) -> list[Path]:
-    """The series at rest that have no answer yet, those first that the fewest processes have ended
-    over."""
+    """The series at rest (folders KEY-VERSION) that are not answered in this version, those first
+    whose answer was begun the fewest times without an end: such a series may kill the process."""
     unanswered_folders = []
     for series_folder in places.series.iterdir():
         series_key, version = split_name(series_folder.name)

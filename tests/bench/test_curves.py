@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fovnet.bench.figures.race import RaceView, race_figure
-from fovnet.bench.peers import PEERS, THAWING, replay_peer
+from fovnet.bench.peers import PEERS, THAWING_PEERS, replay_peer
 from fovnet.bench.races import Entry, compute_standings, success_curve
 from fovnet.bench.replay import ReplayedSearch, Slot, replay, replay_from_slots
 from fovnet.bench.spending import WAYS_TO_SPEND, ReplaySpending
@@ -289,7 +289,7 @@ def test_a_model_is_told_the_latest_score_or_all_with_their_rungs(table: Recorde
     assert latest.rows.tolist() != axis.rows.tolist()
 
 
-@pytest.mark.parametrize("name", THAWING)
+@pytest.mark.parametrize("name", THAWING_PEERS)
 def test_another_library_that_stops_trainings_is_held_to_the_same_account(
     name: str, table: RecordedTable
 ) -> None:
@@ -310,7 +310,7 @@ def test_another_library_that_stops_trainings_is_held_to_the_same_account(
     assert run.epochs_spent[-1] <= 30 * R and any(0 < epochs < R for epochs in trained.values())
 
 
-@pytest.mark.parametrize("name", THAWING)
+@pytest.mark.parametrize("name", THAWING_PEERS)
 @pytest.mark.parametrize("trainable", [1, 2, 4, 12])
 @pytest.mark.parametrize("seed", range(3))
 def test_another_library_goes_on_where_nearly_every_training_diverges(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fovnet.bench import peers
-from fovnet.bench.peers import PEERS, THAWING, PeerLibrary, replay_peer
+from fovnet.bench.peers import PEERS, THAWING_PEERS, PeerLibrary, replay_peer
 from fovnet.bench.replay import replay_asking
 from fovnet.bench.tables import RecordedTable
 from fovnet.errors import SearchError
@@ -28,7 +28,7 @@ def table() -> RecordedTable:
 
 @pytest.fixture(
     params=sorted(
-        name for name, peer in PEERS.items() if peer.make_searcher and name not in THAWING
+        name for name, peer in PEERS.items() if peer.make_searcher and name not in THAWING_PEERS
     )
 )
 def name(request: pytest.FixtureRequest) -> str:

@@ -18,7 +18,7 @@ from fovnet.bench.tables import RecordedTable, load_table, own_table_path
 from fovnet.bench.teaching import learn_lesson
 from fovnet.bench.thesis import (
     PUBLISHED,
-    THESIS,
+    THESIS_CONTESTANT,
     comparable_contestants,
     compare_contests,
     make_entries,
@@ -68,7 +68,9 @@ def table(tmp_path: Path) -> RecordedTable:
 
 
 def replayed(table: Path, folder: Path, *words: str) -> str:
-    methods = [word for name in (THESIS, "random", "gp-ei+asha") for word in ("--method", name)]
+    methods = [
+        word for name in (THESIS_CONTESTANT, "random", "gp-ei+asha") for word in ("--method", name)
+    ]
     called = ["bench", "thesis", str(table), "--out", str(folder), "--runs", "3", *methods, *words]
     done = CliRunner().invoke(app, called, catch_exceptions=False)
     assert done.exit_code == 0, done.output
@@ -106,7 +108,7 @@ def test_first_rows_are_spread_and_what_stops_trainings_needs_curves(
     table: RecordedTable, tmp_path: Path
 ) -> None:
     path = tmp_path / "made.npz"
-    made = make_entries(path, table, ["random", THESIS], 10, None)
+    made = make_entries(path, table, ["random", THESIS_CONTESTANT], 10, None)
     assert [entry.first for entry in made] == 2 * list(range(0, 30, 3))
     assert {entry.setting for entry in made[10:]} == {"initial=1 targets=raw"}
     ends = RecordedTable("ends", table.space, table.loss, table.cost)

@@ -123,7 +123,7 @@ def test_the_deviation_of_a_level_mean_is_that_of_the_whole_covariance_matrix(ke
     )
     process.posterior(known, np.zeros(6), known[:0])
     K = (
-        process.s2
+        process.signal_variance
         * process.kernel(cdist(process.scaled_cube, process.scaled_cube, "sqeuclidean"))[0]
     )
     covariance = K - K[:, known] @ np.linalg.solve(

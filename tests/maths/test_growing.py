@@ -28,7 +28,8 @@ def test_the_factor_grown_by_a_thousand_rows_is_the_one_computed_at_once(settled
         L = growing.factor(rows[:n])
     X = growing.scaled_cube[rows]
     whole = cholesky(
-        growing.s2 * matern52(cdist(X, X, "sqeuclidean"))[0] + growing.noise * np.eye(1000),
+        growing.signal_variance * matern52(cdist(X, X, "sqeuclidean"))[0]
+        + growing.noise * np.eye(1000),
         lower=True,
     )
     assert np.abs(L - whole).max() < 1e-9
@@ -53,7 +54,10 @@ def test_the_covariance_of_some_rows_is_that_of_the_textbook_and_its_diagonal_th
     known, running, points = order[:60], order[60 : 60 + pending], order[50:90]
     covariance = growing.covariance(known, running, points)
     given = order[: 60 + pending]
-    K = growing.s2 * matern52(cdist(growing.scaled_cube, growing.scaled_cube, "sqeuclidean"))[0]
+    K = (
+        growing.signal_variance
+        * matern52(cdist(growing.scaled_cube, growing.scaled_cube, "sqeuclidean"))[0]
+    )
     solved = np.linalg.solve(
         K[np.ix_(given, given)] + growing.noise * np.eye(len(given)), K[np.ix_(given, points)]
     )
@@ -106,11 +110,11 @@ def test_a_draw_from_the_prior_has_the_covariance_of_the_process(kernel: str) ->
     )
     draws = np.array([growing.draw_prior(rng) for _ in range(4000)])
     expected = (
-        growing.s2
+        growing.signal_variance
         * KERNELS[kernel](cdist(growing.scaled_cube, growing.scaled_cube, "sqeuclidean"))[0]
     )
     assert np.abs(draws.mean(axis=0)).max() < 0.1
-    assert np.abs(np.cov(draws.T) - expected).max() < 0.1 * growing.s2
+    assert np.abs(np.cov(draws.T) - expected).max() < 0.1 * growing.signal_variance
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

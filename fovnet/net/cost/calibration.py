@@ -150,6 +150,10 @@ def _next_row(
     """The row to be timed next; None if no row left is certain to take at most `most_seconds`.  The
     first is the smallest.
 
+    amounts       (M, 6) of a step, as `_step_amounts`
+    batch_by_row  (M,) slices of a step
+    timed_rows    those whose step was timed in `timed_trainings`
+    most_seconds  that timing a row may take
     Until FEWEST_TRAININGS are timed, rows within EARLY_PROBE_RATIO times the least are allowed too,
     however slow the device.
     """

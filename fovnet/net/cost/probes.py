@@ -105,7 +105,12 @@ class ProbeBench:
         )
 
         def train(step_count: int) -> None:
-            recipe = Recipe(1, step_count * batch, self._ranges, precision=self._precision)
+            recipe = Recipe(
+                epochs=1,
+                slices_per_epoch=step_count * batch,
+                ranges=self._ranges,
+                precision=self._precision,
+            )
             training.train_epoch(
                 progress, self._data, self._weights, recipe, PROBE_LEARNING_RATE, batch
             )

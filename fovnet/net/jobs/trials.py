@@ -40,8 +40,8 @@ def search_networks(
             stop_below_regret=stop_below_regret,
             progress=progress,
         )
-    _forget_unneeded(job, journal, search)
-    forget_recorded(journal)
+    _remove_unneeded_files(job, journal, search)
+    remove_recorded_checkpoints(journal)
     return finished_trials
 
 
@@ -51,17 +51,17 @@ def train_slot(job: TrainingJob, journal: Path, slot: int) -> Trial:
     with TrainingPool(job, 1) as pool:
         submit = _submit_function(pool, job, journal, search)
         trial = finish(journal, slot, submit, layered_costs_of)
-    _forget_unneeded(job, journal, search)
+    _remove_unneeded_files(job, journal, search)
     return trial
 
 
-def forget_recorded(journal: Path) -> None:
+def remove_recorded_checkpoints(journal: Path) -> None:
     """Remove the checkpoints of all recorded trials: each is three times as large as its network.
 
     For a search that is over; if it is extended, trainings that continue start again from the first
     epoch, to the same result.
     """
-    _forget_checkpoints(journal / "networks", journal, slots_needed=())
+    _remove_checkpoints(journal / "networks", journal, slots_needed=())
 
 
 def _submit_function(
@@ -71,7 +71,7 @@ def _submit_function(
     seen, which are then in the journal."""
 
     def submit(proposal: Proposal) -> Future[Outcome]:
-        _forget_unneeded(job, journal, search)
+        _remove_unneeded_files(job, journal, search)
         if job.envelope is None:
             return pool.submit(proposal)
         trials_seen = [read_slot(slot_path(journal, slot)) for slot in proposal.seen_slots]
@@ -80,14 +80,14 @@ def _submit_function(
     return submit
 
 
-def _forget_unneeded(job: TrainingJob, journal: Path, search: AnySearch) -> None:
+def _remove_unneeded_files(job: TrainingJob, journal: Path, search: AnySearch) -> None:
     """Remove the checkpoints of recorded trials with which a search will not go on, and the
     networks of those with which it has.
 
     While a record cannot be read, nothing that the search may need is removed.
     """
     if search.schedule.kind == "full":
-        _forget_checkpoints(job.networks_folder, journal, slots_needed=())
+        _remove_checkpoints(job.networks_folder, journal, slots_needed=())
         return
     try:
         trials = read_trials(journal)
@@ -96,7 +96,7 @@ def _forget_unneeded(job: TrainingJob, journal: Path, search: AnySearch) -> None
     score_by_slot = {trial.proposal.slot: trial.score for trial in trials}
     proposals = (trial.proposal for trial in trials)
     ledger = Ledger.of(search.schedule, proposals, score_by_slot, has_free_rows=True)
-    _forget_checkpoints(
+    _remove_checkpoints(
         job.networks_folder, journal, slots_needed=continuable_slots(ledger, search.workers)
     )
     for trial in trials:
@@ -106,7 +106,7 @@ def _forget_unneeded(job: TrainingJob, journal: Path, search: AnySearch) -> None
             )
 
 
-def _forget_checkpoints(networks: Path, journal: Path, slots_needed: Collection[int]) -> None:
+def _remove_checkpoints(networks: Path, journal: Path, slots_needed: Collection[int]) -> None:
     for path in networks.glob("slot-*.checkpoint"):
         slot = slot_of_file(path)
         if slot not in slots_needed and is_on_record(journal, slot):

@@ -289,11 +289,11 @@ def weighted_cross_entropy(
     """
     log_probabilities = F.log_softmax(scores, dim=1)
     for start, stop in part_groups:
-        of_parts = log_probabilities[:, start:stop]
-        names_no_part = (targets[:, start:stop] > 0).all(dim=1, keepdim=True)
-        of_whole = of_parts.logsumexp(dim=1, keepdim=True).expand_as(of_parts)
-        of_slice = torch.where(names_no_part, of_whole, of_parts)
+        log_parts = log_probabilities[:, start:stop]
+        is_part_unlabelled = (targets[:, start:stop] > 0).all(dim=1, keepdim=True)
+        log_whole = log_parts.logsumexp(dim=1, keepdim=True).expand_as(log_parts)
+        log_labelled = torch.where(is_part_unlabelled, log_whole, log_parts)
         log_probabilities = torch.cat(
-            [log_probabilities[:, :start], of_slice, log_probabilities[:, stop:]], dim=1
+            [log_probabilities[:, :start], log_labelled, log_probabilities[:, stop:]], dim=1
         )
     return -(class_weights * targets * log_probabilities).sum(dim=1).mean()

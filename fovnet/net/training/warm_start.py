@@ -42,11 +42,15 @@ class Beginning:
     def architecture_levels(self) -> dict[str, Any]:
         """The configuration without learning rate and batch, which do not affect the architecture,
         and without default levels."""
-        return {
-            name: level
-            for name, level in self.configuration.items()
-            if name not in LEARNING_STEP_AXES and axes.DEFAULT_LEVELS.get(name) != level
-        }
+        return _levels_of_architecture(self.configuration)
+
+
+def _levels_of_architecture(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: level
+        for name, level in configuration.items()
+        if name not in LEARNING_STEP_AXES and axes.DEFAULT_LEVELS.get(name) != level
+    }
 
 
 def read_ensemble_facts(folder: Path) -> dict[str, Any]:
@@ -128,7 +132,7 @@ def nearest_beginning(members: Sequence[Beginning], configuration: Mapping[str, 
     """The member that a training of this configuration begins with: among those of its architecture
     the one of nearest learning rate, then nearest batch, in ratio; ties: the better.  Raises
     ModelError ("begin-none-fits") if there is none of its architecture."""
-    architecture_levels = Beginning(configuration, Path(), "").architecture_levels
+    architecture_levels = _levels_of_architecture(configuration)
     candidates = [member for member in members if member.architecture_levels == architecture_levels]
     if not candidates:
         raise ModelError(
@@ -137,12 +141,13 @@ def nearest_beginning(members: Sequence[Beginning], configuration: Mapping[str, 
             "learning rate and the batch, or leave out training.begin",
         )
 
-    def step_ratios(member: Beginning) -> tuple[float, float]:
+    def learning_ratios(member: Beginning) -> tuple[float, float]:
+        """How many times the learning rate and the batch differ, 1 or more each."""
         rate_ratio = axes.learning_rate(member.configuration) / axes.learning_rate(configuration)
         batch_ratio = axes.batch_size(member.configuration) / axes.batch_size(configuration)
         return round(max(rate_ratio, 1 / rate_ratio), 6), max(batch_ratio, 1 / batch_ratio)
 
-    return min(candidates, key=step_ratios)
+    return min(candidates, key=learning_ratios)
 
 
 def value_in_words(value: Any) -> str:

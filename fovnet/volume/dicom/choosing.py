@@ -9,7 +9,7 @@ from pathlib import Path
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import address, split_address
 from fovnet.volume.dicom.header import Frame
-from fovnet.volume.dicom.positions import LEAST_IMAGES
+from fovnet.volume.dicom.positions import LEAST_STACK_IMAGES
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import (
     GUNZIP_REMEDY,
@@ -175,7 +175,7 @@ def _remedy_for_set_aside(container: Path, series_list: Sequence[Series]) -> str
 def _level_of_own_uids(first_frames: Sequence[Frame]) -> str:
     """ "series" or "study", if as many images as make a stack have a UID of that level each; else
     empty."""
-    if len(first_frames) < LEAST_IMAGES:
+    if len(first_frames) < LEAST_STACK_IMAGES:
         return ""
     if len({frame.facts.series_uid for frame in first_frames}) == len(first_frames):
         return "series"

@@ -22,7 +22,7 @@ from fovnet.errors import VolumeError
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.positions import (
     EVEN_SPACING_TOLERANCE,
-    LEAST_IMAGES,
+    LEAST_STACK_IMAGES,
     MAX_GAP_RATIO,
     MAX_MISSING_SHARE,
     SAME_POSITION_MM,
@@ -49,7 +49,7 @@ def separate_mixture(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
     for a mixture that cannot be parted."""
     unparted = "", [frames]
     positions = positions_in_image_axes(frames)
-    if positions is None or len(frames) < 2 * LEAST_IMAGES:
+    if positions is None or len(frames) < 2 * LEAST_STACK_IMAGES:
         return unparted
     index_order = positions[:, 2].argsort(kind="stable")
     ordered_frames = [frames[frame_index] for frame_index in index_order]
@@ -79,7 +79,9 @@ def _find_stacks_by_number(
     positions_mm  (n, 3) of these images along rows, columns and normal
     """
     image_numbers = [frame.image_number for frame in frames]
-    search = _StackSearch(frames, positions_mm, image_numbers, EVEN_SPACING_TOLERANCE, LEAST_IMAGES)
+    search = _StackSearch(
+        frames, positions_mm, image_numbers, EVEN_SPACING_TOLERANCE, LEAST_STACK_IMAGES
+    )
     return search.find_stacks(range(len(frames)), MAX_STACKS)
 
 
@@ -127,7 +129,7 @@ def find_recurring_numbers(frames: Sequence[Frame]) -> list[int]:
     repeated_numbers = sorted(
         {image_number for (image_number, _), image_count in image_counts.items() if image_count > 1}
     )
-    if len(repeated_numbers) < LEAST_IMAGES or max(image_counts.values()) > MAX_STACKS:
+    if len(repeated_numbers) < LEAST_STACK_IMAGES or max(image_counts.values()) > MAX_STACKS:
         return []
     return repeated_numbers
 
@@ -142,7 +144,7 @@ def refuse_mixture(source: str, frames: Sequence[Frame]) -> None:
     if repeated_numbers:
         evidence = f"{len(repeated_numbers)} image numbers recur at other places ({repeated_numbers[0]}, for example)"
         evidence_sentence = f"{evidence}, and the images are not evenly spaced"
-    elif positions is not None and len(frames) >= 2 * LEAST_IMAGES:
+    elif positions is not None and len(frames) >= 2 * LEAST_STACK_IMAGES:
         index_order = positions[:, 2].argsort(kind="stable")
         depths_mm = positions[index_order, 2]
         if not _do_gaps_alternate(

@@ -20,7 +20,7 @@ from fovnet.volume.dicom.groups import group_by_key
 from fovnet.volume.dicom.header import DOUBTFUL_ATTRIBUTES, Frame, as_real_number, read_short_values
 from fovnet.volume.dicom.mixed import separate_mixture
 from fovnet.volume.dicom.positions import (
-    LEAST_IMAGES,
+    LEAST_STACK_IMAGES,
     MAX_GAP_RATIO,
     depths_along_normal,
     field_of_view_mm,
@@ -87,7 +87,7 @@ def _separate_in_plane(frames: list[Frame]) -> list[Part]:
         for axis in (0, 1)
     )
     frames_by_field = group_by_key(frames, zip(row_clusters, column_clusters, strict=True))
-    if len(frames_by_field) == 1 or min(map(len, frames_by_field.values())) < LEAST_IMAGES:
+    if len(frames_by_field) == 1 or min(map(len, frames_by_field.values())) < LEAST_STACK_IMAGES:
         return _unseparated(frames)
     return [
         Part((f"field {row_cluster},{column_cluster}",), ("place in the plane",), frames_of_field)
@@ -105,7 +105,7 @@ def _separate_along_normal(frames: list[Frame]) -> list[Part]:
     depths_mm = depths_along_normal(frames)
     if (
         depths_mm is None
-        or len(frames) < 2 * LEAST_IMAGES
+        or len(frames) < 2 * LEAST_STACK_IMAGES
         or most_images_at_one_position(frames) > 1
     ):
         return _unseparated(frames)
@@ -122,7 +122,7 @@ def _separate_along_normal(frames: list[Frame]) -> list[Part]:
     ]
     if (
         len(stacks) == 1
-        or min(map(len, stacks)) < LEAST_IMAGES
+        or min(map(len, stacks)) < LEAST_STACK_IMAGES
         or not (_have_consecutive_numbers(stacks) or _differ_in_one(stacks))
     ):
         return _unseparated(frames)
@@ -226,7 +226,7 @@ def _are_stations(frames: list[Frame], parts: list[list[Frame]]) -> bool:
     """Whether each part has exactly one image at every position of the group from its own first to
     its last."""
     depths_mm = depths_along_normal(frames)
-    if depths_mm is None or min(map(len, parts)) < LEAST_IMAGES:
+    if depths_mm is None or min(map(len, parts)) < LEAST_STACK_IMAGES:
         return False
     label_by_frame_id = dict(zip(map(id, frames), label_positions(depths_mm).tolist(), strict=True))
     labels_by_part = [{label_by_frame_id[id(frame)] for frame in part} for part in parts]

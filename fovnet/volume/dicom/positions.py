@@ -21,8 +21,8 @@ MAX_GAP_RATIO = 3.5
 EVEN_SPACING_TOLERANCE = 0.1
 # of the gaps of an even stack may be wider; two stacks at 1, 3, 1, 3 mm lack no images
 MAX_MISSING_SHARE = 0.1
-# images of a stack: a single one elsewhere is a wrong position rather than a volume
-LEAST_IMAGES = 3
+# images of a stack, each at a position of its own: a single one elsewhere is a wrong position rather than a volume
+LEAST_STACK_IMAGES = 3
 
 
 def depths_along_normal(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
@@ -61,16 +61,20 @@ def label_positions(depths_mm: NDArray[np.float64]) -> NDArray[np.int64]:
     """
     sorted_mm = np.sort(depths_mm)
     gaps_mm = np.sort(np.maximum(np.diff(sorted_mm), SAME_POSITION_MM))
-    is_jump = (gaps_mm[1:] > MAX_GAP_RATIO * gaps_mm[:-1]) & (
+    # the gaps after which they grow by far: up to such a gap, images may be repetitions
+    is_repetition_gap = (gaps_mm[1:] > MAX_GAP_RATIO * gaps_mm[:-1]) & (
         gaps_mm[:-1] < MAX_REPETITION_SHIFT_MM
     )
-    for jump_index in reversed(np.flatnonzero(is_jump).tolist()):
-        labels = label_clusters(depths_mm, float(gaps_mm[jump_index]))
+    for gap_index in reversed(np.flatnonzero(is_repetition_gap).tolist()):
+        labels = label_clusters(depths_mm, float(gaps_mm[gap_index]))
         cluster_sizes = np.bincount(labels)
-        if len(cluster_sizes) < LEAST_IMAGES or not cluster_sizes.min() == cluster_sizes.max() > 1:
+        if (
+            len(cluster_sizes) < LEAST_STACK_IMAGES
+            or not cluster_sizes.min() == cluster_sizes.max() > 1
+        ):
             continue
         cluster_spreads_mm = np.ptp(sorted_mm.reshape(len(cluster_sizes), -1), axis=1)
-        if cluster_spreads_mm.max() < gaps_mm[jump_index + 1] / 2:
+        if cluster_spreads_mm.max() < gaps_mm[gap_index + 1] / 2:
             return labels
     return label_clusters(depths_mm, SAME_POSITION_MM)
 
@@ -79,7 +83,11 @@ def is_stack(frames: Sequence[Frame]) -> bool:
     """Whether at least three images lie at distinct positions along the normal, with at most two
     missing in a row."""
     depths_mm = depths_along_normal(frames)
-    if depths_mm is None or len(frames) < LEAST_IMAGES or most_images_at_one_position(frames) > 1:
+    if (
+        depths_mm is None
+        or len(frames) < LEAST_STACK_IMAGES
+        or most_images_at_one_position(frames) > 1
+    ):
         return False
     gaps_mm = np.diff(np.sort(depths_mm))
     return bool(gaps_mm.max() <= MAX_GAP_RATIO * np.median(gaps_mm))
@@ -91,7 +99,7 @@ def is_evenly_spaced(
     """Whether at least three images follow each other at one distance in one direction, to this
     share of it; with `allows_missing`, a few may be missing."""
     positions = positions_in_image_axes(frames)
-    if positions is None or len(frames) < LEAST_IMAGES:
+    if positions is None or len(frames) < LEAST_STACK_IMAGES:
         return False
     steps = np.diff(positions[positions[:, 2].argsort()], axis=0)
     usual_step = np.median(steps, axis=0)
@@ -123,7 +131,7 @@ def spans_several_positions(frames: Sequence[Frame], *, evenly: bool = False) ->
     position_labels = label_positions(depths_mm)
     image_counts = np.bincount(position_labels)
     gaps_mm = np.diff(depths_mm[np.unique(position_labels, return_index=True)[1]])
-    if len(image_counts) < LEAST_IMAGES:
+    if len(image_counts) < LEAST_STACK_IMAGES:
         return False
     if not evenly:
         return True

@@ -121,7 +121,10 @@ def joint(view):
     observed at their means."""
     belief = believe(view)
     process, at = belief.processes[0], [*belief.known_rows, *view.pending_rows]
-    K = process.s2 * KERNELS["matern52"](gp.squared_gaps(process.scaled_cube).sum(axis=0))[0]
+    K = (
+        process.signal_variance
+        * KERNELS["matern52"](gp.squared_gaps(process.scaled_cube).sum(axis=0))[0]
+    )
     solved = np.linalg.solve(K[np.ix_(at, at)] + process.noise * np.eye(len(at)), K[at])
     return belief.mean[0], K - K[:, at] @ solved, process.noise
 

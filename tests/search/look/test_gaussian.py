@@ -230,7 +230,10 @@ def test_thompson_draws_each_row_as_often_as_it_is_the_lowest():
     trials = trials_at(space, known, lambda row: Outcome("completed", score=float(loss[row])))
     belief = believe(view_of(trials, space=space))
     process, free = belief.processes[0], np.setdiff1d(np.arange(24), known)
-    K = process.s2 * KERNELS["matern52"](gp.squared_gaps(process.scaled_cube).sum(axis=0))[0]
+    K = (
+        process.signal_variance
+        * KERNELS["matern52"](gp.squared_gaps(process.scaled_cube).sum(axis=0))[0]
+    )
     solved = cho_solve(cho_factor(K[np.ix_(known, known)] + process.noise * np.eye(5)), K[known])
     mean, covariance = solved.T @ belief.target.values, K - K[:, known] @ solved
     joint = np.random.default_rng(0).multivariate_normal(mean, covariance, 20_000, method="eigh")[
