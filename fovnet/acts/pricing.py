@@ -141,7 +141,9 @@ def count_fitting(settings: Settings) -> int:
     that of memory.  Raises SearchError if it is 0."""
     assumed_device = None
     calibration = Results(Path(settings.results)).calibration
-    if isinstance(settings.search.speed, str) and not calibration.exists():
+    is_to_be_measured = settings.search.speed == "measure" and not calibration.exists()
+    if is_to_be_measured:
+        # any speed: memory does not depend on it
         assumed_device = DeviceSpeed(1.0, 1.0, 1.0)
         search_without_limit = settings.search.model_copy(update={"seconds_limit": None})
         settings = settings.model_copy(update={"search": search_without_limit})

@@ -246,6 +246,7 @@ def _contestants_of(
     """
     names = list(methods)
     if spending.way:
+        # any method: an unknown way is refused
         names.append(f"random+{spending.way}")
     refuse_methods(names, workers)
     return list(dict.fromkeys(parse_contestant(name, spending) for name in methods))

@@ -168,7 +168,8 @@ def _simulate_people(
     scanner: int | None,
     chain: tuple[str, ...],
 ) -> None:
-    """Makes the collection in `folder` of simulated people alone."""
+    """Makes the collection in `folder` of simulated people alone: `without` these features, labelled
+    with the regions of this chain, from one scanner or (None) from many."""
     with progress_bar("simulating") as advance:
         volumes_table = simulate_collection(
             folder,

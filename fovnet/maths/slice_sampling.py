@@ -27,8 +27,8 @@ def elliptical_slices(
     thinning: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Samples (count, D) of a chain from `start`, every `thinning`-th of it; `start` must be
-    possible."""
+    """Samples (count, D) of a chain from `start`, every `thinning`-th of it, where the prior
+    has this mean and these standard deviations (width); `start` must be possible."""
     point = start
     log_likelihood_at_point = log_likelihood(start)
     samples = np.empty((count, len(start)))

@@ -121,7 +121,7 @@ class SingleTraining:
     @property
     def _deciding_hash(self) -> str:
         """A hash of everything that the outcome depends on.  Its keys are as in recorded trials,
-        whatever the fields are called."""
+        whatever the fields are called: "envelope" are the losses above which it is pruned, by epoch."""
         recipe = self.job.recipe
         deciding_values = {
             "head": self.job.head,

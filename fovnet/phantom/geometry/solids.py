@@ -194,8 +194,10 @@ class Segment(Solid):
         dz = z - self.start[2]
         if squared_length < 1e-6:
             return dx * dx + dy * dy + dz * dz <= max(self.start_radius_mm, self.end_radius_mm) ** 2
-        step_x, step_y, step_z = (axis_vector / squared_length).astype(np.float32)
-        axis_share = dx * step_x + dy * step_y + dz * step_z
+        share_per_mm_x, share_per_mm_y, share_per_mm_z = (axis_vector / squared_length).astype(
+            np.float32
+        )
+        axis_share = dx * share_per_mm_x + dy * share_per_mm_y + dz * share_per_mm_z
         np.clip(axis_share, 0.0, 1.0, out=axis_share)
         axis_x, axis_y, axis_z = axis_vector.astype(np.float32)
         squared_distance = np.square(dx - axis_share * axis_x)
