@@ -119,7 +119,9 @@ def open_reception(
     """A door that is open while the block runs, port 0 for any; with a context it speaks TLS alone.
     Raises ConfigError "archive-door" if the port is taken."""
     reception = Reception(folder)
-    door = Door(reception, Figures(), LIMITS, callers, reception.note)
+    door = Door(
+        inbox=reception, figures=Figures(), limits=LIMITS, callers=callers, log=reception.note
+    )
     try:
         reception.port = door.open(own_title, "", port, tls_context)
     except OSError as fault:

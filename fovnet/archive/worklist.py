@@ -143,10 +143,10 @@ def total_of(rows: Sequence[WorklistRow]) -> Totals:
     """The totals of these rows."""
     wanted_rows = [row for row in rows if not row.left_out]
     return Totals(
-        len(wanted_rows),
-        sum(row.images or 0 for row in wanted_rows),
-        sum(row.byte_count for row in wanted_rows),
-        dict(sorted(Counter(row.left_out for row in rows if row.left_out).items())),
+        series=len(wanted_rows),
+        images=sum(row.images or 0 for row in wanted_rows),
+        bytes=sum(row.byte_count for row in wanted_rows),
+        left_out=dict(sorted(Counter(row.left_out for row in rows if row.left_out).items())),
     )
 
 

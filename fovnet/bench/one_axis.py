@@ -114,7 +114,11 @@ def condition_process(
     drawn_functions = draw_prior_functions(kernel_name, lengthscale, function_count, seed)
     if not len(points):
         return Process(
-            X[:, 0], values, np.zeros(POINT_COUNT), np.ones(POINT_COUNT), drawn_functions
+            observed_points=X[:, 0],
+            observed_values=values,
+            mean=np.zeros(POINT_COUNT),
+            deviation=np.ones(POINT_COUNT),
+            drawn_functions=drawn_functions,
         )
     mean, variance = posterior(x, X, values, theta, kernel=kernel)
     noise_draws = np.random.default_rng([seed, 2]).standard_normal((function_count, len(points)))
@@ -123,7 +127,13 @@ def condition_process(
         residuals = values - function[observed_indices] - np.sqrt(NOISE_VARIANCE) * noise
         correction, _ = posterior(x, X, residuals, theta, kernel=kernel)
         function += correction
-    return Process(X[:, 0], values, mean, np.sqrt(variance), corrected_functions)
+    return Process(
+        observed_points=X[:, 0],
+        observed_values=values,
+        mean=mean,
+        deviation=np.sqrt(variance),
+        drawn_functions=corrected_functions,
+    )
 
 
 def standardised_function() -> Floats:
@@ -144,7 +154,12 @@ def measure_acquisitions(process: Process) -> Acquisitions:
         float(AXIS[probability.argmax()]),
         float(AXIS[bound.argmin()]),
     )
-    return Acquisitions(improvement, probability, bound, chosen_points)
+    return Acquisitions(
+        expected_improvement=improvement,
+        improvement_probability=probability,
+        lower_bound=bound,
+        chosen_points=chosen_points,
+    )
 
 
 def search_axis(step_count: int, seed: int) -> list[SearchStep]:
@@ -184,11 +199,11 @@ def _see_step(search: Search, trials: Sequence[Trial], proposed_row: int) -> Sea
     scores = evaluate_loss(AXIS[rows])
     unit = belief.target.unit or 1.0
     process = Process(
-        AXIS[rows],
-        scores,
-        scores.mean() + unit * mean,
-        unit * np.sqrt(variance),
-        np.empty((0, POINT_COUNT)),
+        observed_points=AXIS[rows],
+        observed_values=scores,
+        mean=scores.mean() + unit * mean,
+        deviation=unit * np.sqrt(variance),
+        drawn_functions=np.empty((0, POINT_COUNT)),
     )
     improvement = unit * np.exp(log_improvement(view, belief, np.arange(POINT_COUNT)))
     return SearchStep(process, improvement, float(AXIS[proposed_row]))

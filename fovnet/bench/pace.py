@@ -166,13 +166,13 @@ def measure_pace(method: str, trials: int, seed: int, diverged: float = 0.0) -> 
 def _proposal_of_row(search: Search, slot: int, row: int) -> Proposal:
     """The proposal of a given row for a slot, which has seen all slots before."""
     return Proposal(
-        slot,
-        row,
-        search.space.configuration(row),
-        training_seed(search.seed, slot),
-        tuple(range(slot)),
-        (),
-        1.0,
+        slot=slot,
+        row=row,
+        configuration=search.space.configuration(row),
+        seed=training_seed(search.seed, slot),
+        seen_slots=tuple(range(slot)),
+        pending_slots=(),
+        predicted_seconds=1.0,
     )
 
 

@@ -288,11 +288,11 @@ def measure_prediction(
         peak_mb_of_all = peak_bytes() / BYTES_PER_MB  # neighbours are children: without them
         figure_by_column |= _neighbour_figures(turn_pairs, neighbour_count)
     return PredictingTime(
-        str(path),
-        engine,
-        quiet_turns[0].shape_in_words,
-        quiet_turns[0].slice_count,
-        ensemble.engine.member_count,
+        path=str(path),
+        engine=engine,
+        voxels=quiet_turns[0].shape_in_words,
+        slices=quiet_turns[0].slice_count,
+        members=ensemble.engine.member_count,
         total_ms=sum(median_ms_by_stage[stage] for stage in STAGES),
         volumes_per_second=median(volume_rates),
         peak_mb=peak_mb_of_all,

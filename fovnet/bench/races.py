@@ -605,12 +605,12 @@ def success_curve(
     distinct_intervals = [wilson_interval(count, run_count) for count in distinct_counts.tolist()]
     interval_ends = np.array(distinct_intervals)[index_of_distinct]
     return SuccessCurve(
-        entry.contestant,
-        entry.setting,
-        run_count,
-        found_count_by_epoch / run_count,
-        interval_ends[:, 0],
-        interval_ends[:, 1],
+        method=entry.contestant,
+        setting=entry.setting,
+        runs=run_count,
+        share=found_count_by_epoch / run_count,
+        low=interval_ends[:, 0],
+        high=interval_ends[:, 1],
     )
 
 
@@ -652,9 +652,9 @@ def spread_of(counts: Sequence[int]) -> Spread:
         repeats=SPREAD_RESAMPLES,
     )
     return Spread(
-        float(count_array.mean()),
-        float(lower_end.item()),
-        float(upper_end.item()),
-        deviation,
-        int(count_array.max()),
+        mean=float(count_array.mean()),
+        low=float(lower_end.item()),
+        high=float(upper_end.item()),
+        sd=deviation,
+        worst=int(count_array.max()),
     )

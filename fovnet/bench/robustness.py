@@ -139,7 +139,15 @@ def _scan_person(
         else:
             first = float(label_row["first_slice"])
             last = float(label_row["last_slice"])
-        regions.append(RegionRow("", label_row["region"], first, last, in_mm))
+        regions.append(
+            RegionRow(
+                volume_id="",
+                region=label_row["region"],
+                range_start=first,
+                range_end=last,
+                in_mm=in_mm,
+            )
+        )
     return _scan_with_regions_in_mm(subject, volume, regions)
 
 

@@ -130,14 +130,31 @@ def learn_lesson(path: Path, table: RecordedTable) -> Lesson:
         outcome_of(table, Slot(slot, 0, table.full_epochs)) for slot in range(len(space_rows))
     ]
     trials = [
-        Trial(Proposal(slot, row, space.configuration(row), 0, (), (), 1.0), outcome)
+        Trial(
+            Proposal(
+                slot=slot,
+                row=row,
+                configuration=space.configuration(row),
+                seed=0,
+                seen_slots=(),
+                pending_slots=(),
+                predicted_seconds=1.0,
+            ),
+            outcome,
+        )
         for slot, (row, outcome) in enumerate(zip(space_rows.tolist(), outcomes, strict=True))
     ]
     is_diverged = ~np.isfinite(table.loss)
     loss_or_infinity = np.where(is_diverged, np.inf, table.loss)
     with one_thread():
         importance = measure_importance(search, trials)
-    return Lesson(importance, levels, loss_or_infinity, is_diverged, has_learned_nothing(table))
+    return Lesson(
+        importance=importance,
+        levels=levels,
+        loss=loss_or_infinity,
+        has_diverged=is_diverged,
+        has_learned_nothing=has_learned_nothing(table),
+    )
 
 
 def has_learned_nothing(table: RecordedTable) -> Mask:

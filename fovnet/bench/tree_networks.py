@@ -77,7 +77,15 @@ class NetworkTrainings:
             device="cpu",
             recipe=self.recipe,
         )
-        proposal = Proposal(0, 0, configuration, seed, (), (), predicted_seconds=0.0)
+        proposal = Proposal(
+            slot=0,
+            row=0,
+            configuration=configuration,
+            seed=seed,
+            seen_slots=(),
+            pending_slots=(),
+            predicted_seconds=0.0,
+        )
         with one_torch_thread(), TemporaryDirectory() as weights_folder:
             weights_path = Path(weights_folder) / "network.safetensors"
             outcome = train_proposal(job, proposal, given_weights_path=weights_path)
@@ -183,7 +191,12 @@ def digits_problem(folder: Path) -> TreeProblem:
         "digits",
         digits_tree(),
         LayeredCosts(
-            10, 8, ("slice",), Work(training_count, validation_count, recipe.epochs), SPEED, LIMITS
+            classes=10,
+            side=8,
+            inputs=("slice",),
+            work=Work(training_count, validation_count, recipe.epochs),
+            speed=SPEED,
+            limits=LIMITS,
         ),
         train=NetworkTrainings(folder, recipe, MOST_LOSS),
         counts=(20, 40, 60, 80),
@@ -199,17 +212,22 @@ def slices_problem(folder: Path, progress: Progress | None = None) -> TreeProble
     training_count, validation_count = SLICE_COUNTS
     with np.load(folder / ROWS_FILE) as arrays:
         class_count = arrays["targets"].shape[1]
-    recipe = Recipe(4, training_count, NO_AUGMENTATION, ends=Ends(guessing_epochs=3))
+    recipe = Recipe(
+        epochs=4,
+        slices_per_epoch=training_count,
+        ranges=NO_AUGMENTATION,
+        ends=Ends(guessing_epochs=3),
+    )
     return TreeProblem(
         "slices",
         slices_tree(),
         LayeredCosts(
-            class_count,
-            128,
-            ("slice",),
-            Work(training_count, validation_count, recipe.epochs),
-            SPEED,
-            LIMITS,
+            classes=class_count,
+            side=128,
+            inputs=("slice",),
+            work=Work(training_count, validation_count, recipe.epochs),
+            speed=SPEED,
+            limits=LIMITS,
             most_weights=1e6,
             most_multiply_adds=3e6,
         ),

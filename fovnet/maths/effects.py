@@ -80,12 +80,12 @@ def decompose(values: Floats, rows: Integers, level_counts: Sequence[int]) -> Ef
             for (j, k), pair_effect in pair_effects.items()
         }
     return Effects(
-        mean,
-        float(values.var()),
-        main_effects,
-        pair_effects,
-        np.array(main_variances),
-        pair_variances,
+        mean=mean,
+        variance=float(values.var()),
+        main=main_effects,
+        pairs=pair_effects,
+        main_variance=np.array(main_variances),
+        pair_variance=pair_variances,
     )
 
 

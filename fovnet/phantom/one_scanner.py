@@ -42,7 +42,13 @@ class Scanner:
     def image_plan(self, plan: Plan, rng: np.random.Generator) -> Plan:
         """The same field of view on this scanner, with one of its sequences."""
         sequence_index = int(rng.integers(len(self.sequences)))
-        coil = Coil(self._element_centres(plan), self.reach_mm, 0.97, 200.0, self.bias_spread)
+        coil = Coil(
+            centres_mm=self._element_centres(plan),
+            reach_mm=self.reach_mm,
+            element_share=0.97,
+            half_signal_mm=200.0,
+            bias_spread=self.bias_spread,
+        )
         return replace(plan, sequence=self.sequences[sequence_index]).with_acquisition(
             free_contrast=self.contrasts[sequence_index],
             coil=coil,
@@ -83,10 +89,10 @@ def draw_scanner(seed: int) -> Scanner:
         for is_inverted in (False, False, True)
     )
     return Scanner(
-        sequences,
-        contrasts,
-        rng.uniform(35, 70),
-        float(rng.choice([-1, 1])),
-        rng.uniform(0.35, 0.6),
-        rng.uniform(7, 12),
+        sequences=sequences,
+        contrasts=contrasts,
+        reach_mm=rng.uniform(35, 70),
+        coil_side=float(rng.choice([-1, 1])),
+        bias_spread=rng.uniform(0.35, 0.6),
+        snr=rng.uniform(7, 12),
     )

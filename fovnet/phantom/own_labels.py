@@ -129,10 +129,10 @@ def read_labels(
     if regions is not None:
         region_spans = _read_spans(regions, voxel_labels.shape, affine)
     return Segmentation(
-        LabelVolume(label_indices, affine),
-        known_tissues,
-        region_spans,
-        (subject or volume_name(labels)).strip(),
+        label_volume=LabelVolume(label_indices, affine),
+        tissues=known_tissues,
+        region_spans=region_spans,
+        subject=(subject or volume_name(labels)).strip(),
     )
 
 
@@ -247,11 +247,11 @@ def _custom_tissue(row: Mapping[str, str]) -> Tissue:
         optional_values[field_name] = value
     t2star_ms = 1 / (1 / t2_ms + T2STAR_DEPHASING)
     return Tissue(
-        row.get("name") or f"label {row['label']}",
-        pd,
-        (t1_ms, t1_ms),
-        (t2_ms, t2_ms),
-        (t2star_ms, t2star_ms),
+        name=row.get("name") or f"label {row['label']}",
+        pd=pd,
+        t1_ms=(t1_ms, t1_ms),
+        t2_ms=(t2_ms, t2_ms),
+        t2star_ms=(t2star_ms, t2star_ms),
         **optional_values,
     )
 

@@ -65,7 +65,13 @@ def write_standings(
             chance_draws = contests[0].entry.draws
         chance_shares = chance_curve(table, chance_draws)
         race_views.append(
-            RaceView(table.name, len(table.space), chance_shares, success_curves, table_standings)
+            RaceView(
+                name=table.name,
+                row_count=len(table.space),
+                chance_shares=chance_shares,
+                curves=success_curves,
+                standings=table_standings,
+            )
         )
         all_standings += table_standings
     write_tsv(

@@ -290,7 +290,10 @@ def read_calibration(path: Path) -> Calibration:
     try:
         facts = read_json(path)
         return Calibration(
-            DeviceSpeed(**facts["device"]), facts["name"], tuple(facts["probes"]), facts["trials"]
+            speed=DeviceSpeed(**facts["device"]),
+            device_name=facts["name"],
+            probes=tuple(facts["probes"]),
+            trial_count=facts["trials"],
         )
     except FileNotFoundError:
         raise SearchError(

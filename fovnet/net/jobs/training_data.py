@@ -140,10 +140,10 @@ def labelled_slices_of(pack: Pack) -> LabelledSlices:
         targets[:, start:stop] /= targets[:, start:stop].sum(axis=1, keepdims=True).clip(1)
     targets /= targets.sum(axis=1, keepdims=True).clip(1)
     data = LabelledSlices(
-        targets.astype("float32"),
-        pack.rows_in_split("train"),
-        pack.rows_in_split("validation"),
-        pack.placing,
+        targets=targets.astype("float32"),
+        training_rows=pack.rows_in_split("train"),
+        validation_rows=pack.rows_in_split("validation"),
+        placing=pack.placing,
     )
     refuse_without_slices(data)
     return data

@@ -136,12 +136,12 @@ def place_on_device(
         placing_on_device = PlacingOnDevice.copy_to(device, placing, body_sections)
         volume_of_slice = torch.from_numpy(placing.volume_of_slice.astype(np.int64)).to(device)
     return TrainingData(
-        torch.from_numpy(pixels).to(device),
-        torch.from_numpy(targets.astype(np.float32)).to(device),
-        torch.from_numpy(training_rows.astype(np.int64)).to(device),
-        torch.from_numpy(validation_rows.astype(np.int64)).to(device),
-        placing_on_device,
-        volume_of_slice,
+        slices=torch.from_numpy(pixels).to(device),
+        targets=torch.from_numpy(targets.astype(np.float32)).to(device),
+        training_rows=torch.from_numpy(training_rows.astype(np.int64)).to(device),
+        validation_rows=torch.from_numpy(validation_rows.astype(np.int64)).to(device),
+        placing=placing_on_device,
+        volume_of_slice=volume_of_slice,
     )
 
 

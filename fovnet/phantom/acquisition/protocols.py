@@ -147,10 +147,10 @@ def draw_plan(
     isocentre_mm = np.round(middle_mm + rng.normal(0, (5, 5, 15)), 1)
     sequence = _draw_sequence(field_kind, rng)
     acquisition = Acquisition(
-        field_strength_tesla,
-        choose_label_voxels(spacing_mm, grid.shape),
-        site.snr * rng.lognormal(0, 0.35),
-        _draw_coil(field_kind, low_corner - isocentre_mm, high_corner - isocentre_mm, rng),
+        field_strength_tesla=field_strength_tesla,
+        labels_per_voxel=choose_label_voxels(spacing_mm, grid.shape),
+        snr=site.snr * rng.lognormal(0, 0.35),
+        coil=_draw_coil(field_kind, low_corner - isocentre_mm, high_corner - isocentre_mm, rng),
     )
     return Plan(
         field_kind=field_kind,
@@ -339,7 +339,12 @@ def _draw_coil(
     if field_kind.side_region:
         back_y = float(low_mm[1]) - 25.0
         element_centres = [(middle_x, back_y, float(z)) for z in element_heights]
-        return Coil(element_centres, 110.0, rng.uniform(0.7, 1.0), half_signal_mm)
+        return Coil(
+            centres_mm=element_centres,
+            reach_mm=110.0,
+            element_share=rng.uniform(0.7, 1.0),
+            half_signal_mm=half_signal_mm,
+        )
     if field_kind.shows_breasts:
         return _draw_breast_coil(low_mm, high_mm, half_signal_mm, rng)
     # right, left, front and back, as shares of width and depth
@@ -352,7 +357,12 @@ def _draw_coil(
     ]
     off_columns = int(rng.integers(0, 3))  # in halves: with elements off, one side is darker
     active_centres = element_centres[off_columns * len(element_heights[::2]) // 2 :]
-    return Coil(active_centres, rng.uniform(120, 260), rng.uniform(0.0, 0.9), half_signal_mm)
+    return Coil(
+        centres_mm=active_centres,
+        reach_mm=rng.uniform(120, 260),
+        element_share=rng.uniform(0.0, 0.9),
+        half_signal_mm=half_signal_mm,
+    )
 
 
 def _draw_breast_coil(
@@ -374,7 +384,12 @@ def _draw_breast_coil(
         for side_share in side_shares
         for z_offset in (-45.0, 45.0)
     ]
-    return Coil(element_centres, rng.uniform(45, 110), rng.uniform(0.85, 1.0), half_signal_mm)
+    return Coil(
+        centres_mm=element_centres,
+        reach_mm=rng.uniform(45, 110),
+        element_share=rng.uniform(0.85, 1.0),
+        half_signal_mm=half_signal_mm,
+    )
 
 
 RAS_AXES = np.array([[0, 1], [1, 1], [2, 1]])

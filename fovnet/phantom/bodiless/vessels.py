@@ -73,7 +73,7 @@ def paint_bottles(rng: np.random.Generator) -> Iterator[Paint]:
         row_index, place_in_row = divmod(vessel_index, row_length)
         x = (place_in_row - (row_length - 1) / 2) * spacing_mm
         y = row_index * spacing_mm - (row_count - 1) * spacing_mm / 2
-        vessel = BottleSize(0.0, 0.92 * spacing_mm, FILLING, 2.2)
+        vessel = BottleSize(z=0.0, width_mm=0.92 * spacing_mm, label=FILLING, height_ratio=2.2)
         if not are_alike:
             vessel = _draw_bottle_size(spacing_mm, rng)
         if rng.random() < 0.3:

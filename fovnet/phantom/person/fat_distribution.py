@@ -281,10 +281,10 @@ def _draw_rolls(
         loin_size = 0.0
     fat_factor = min(fat_mm / 20, 1.6)
     return Rolls(
-        hip_size * fat_factor,
-        loin_size * min(fat_mm, 40.0),
-        apron_size * min(fat_mm, 35.0),
-        blade_size * fat_factor,
+        hips_mm=hip_size * fat_factor,
+        loins_mm=loin_size * min(fat_mm, 40.0),
+        apron_mm=apron_size * min(fat_mm, 35.0),
+        blades_mm=blade_size * fat_factor,
     )
 
 

@@ -57,5 +57,8 @@ def draw_organ_heights(rng: np.random.Generator) -> OrganHeights:
     kidneys_mm = clip_normal(rng, KIDNEY_RISE_MM, KIDNEY_RISE_SD_MM, *KIDNEY_RISE_RANGE_MM)
     liver_mm = clip_normal(rng, LIVER_MM, LIVER_SD_MM, *LIVER_RANGE_MM)
     return OrganHeights(
-        kidneys_mm, liver_mm, 60.0 * rng.beta(1.0, 2.0), clip_normal(rng, 0.9, 0.3, 0.2, 1.3)
+        kidney_rise_mm=kidneys_mm,
+        liver_height_mm=liver_mm,
+        colon_sag_mm=60.0 * rng.beta(1.0, 2.0),
+        rib_descent_share=clip_normal(rng, 0.9, 0.3, 0.2, 1.3),
     )

@@ -61,7 +61,17 @@ def _tissue(
 ) -> Tissue:
     """A tissue whose T2* follows from T2 and R2' (`dephasing`, 1 / ms)."""
     t2star = (1 / (1 / t2[0] + dephasing[0]), 1 / (1 / t2[1] + dephasing[1]))
-    return Tissue(name, pd, t1, t2, t2star, fat, flow, uptake, mottle)
+    return Tissue(
+        name=name,
+        pd=pd,
+        t1_ms=t1,
+        t2_ms=t2,
+        t2star_ms=t2star,
+        fat_fraction=fat,
+        flow_share=flow,
+        uptake_mmol=uptake,
+        texture_variation=mottle,
+    )
 
 
 TISSUES: tuple[Tissue, ...] = (

@@ -155,7 +155,9 @@ def _read_sidecars(
                     sidecar_fields |= json_fields
             except (OSError, ValueError, RecursionError, VolumeError) as fault:
                 reason = f"{sidecar}: not a readable JSON ({fault}); images are taken without it"
-                aside_rows.append(AsideRow(sidecar, BROKEN_KIND, reason, "sidecar"))
+                aside_rows.append(
+                    AsideRow(path=sidecar, kind=BROKEN_KIND, reason=reason, code="sidecar")
+                )
     attributes = {
         attribute: _attribute_text(sidecar_fields[field_name])
         for field_name, attribute in ATTRIBUTE_BY_FIELD.items()

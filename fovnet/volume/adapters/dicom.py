@@ -82,10 +82,10 @@ def _first_image_if_read(
     if series_row["kind"] == "unreadable":
         gathering.aside_rows.append(
             AsideRow(
-                path,
-                BROKEN_KIND,
-                series_row["reason"].removesuffix(f" [{series_row['code']}]"),
-                series_row["code"],
+                path=path,
+                kind=BROKEN_KIND,
+                reason=series_row["reason"].removesuffix(f" [{series_row['code']}]"),
+                code=series_row["code"],
             )
         )
     elif series_row["path"] not in volume_paths:
@@ -108,10 +108,10 @@ def _add_volumes(
     subjects = find_subjects(
         [
             PersonOfVolume(
-                series_row["patient"],
-                series_row["study"],
-                series_row["series"],
-                Demographics.of(first_image.facts),
+                patient_hash=series_row["patient"],
+                study_hash=series_row["study"],
+                series_id=series_row["series"],
+                demographics=Demographics.of(first_image.facts),
             )
             for series_row, first_image in rows_and_images
         ]
@@ -122,7 +122,12 @@ def _add_volumes(
         subject = subjects.subject_by_series.get(series_id)
         if series_id in subjects.note_by_series:
             gathering.note_rows.append(
-                AsideRow(path, NOTE_KIND, subjects.note_by_series[series_id], "patient-id")
+                AsideRow(
+                    path=path,
+                    kind=NOTE_KIND,
+                    reason=subjects.note_by_series[series_id],
+                    code="patient-id",
+                )
             )
         if subject is None:
             gathering.set_aside(

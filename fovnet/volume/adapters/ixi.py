@@ -72,5 +72,12 @@ def _add_image(gathering: Gathering, path: Path, match: re.Match[str]) -> None:
     volume_id = volume_name(path)
     gathering.add_volume(
         VolumeRow(volume_id, match["subject"], path, attributes=attributes),
-        [RegionRow(volume_id, DEFAULT.chain[-1], first_slice, last_slice)],
+        [
+            RegionRow(
+                volume_id=volume_id,
+                region=DEFAULT.chain[-1],
+                range_start=first_slice,
+                range_end=last_slice,
+            )
+        ],
     )

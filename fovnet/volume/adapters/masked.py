@@ -149,10 +149,10 @@ def add_case(
     last_slice = max([last_slice, *(organ.last_slice for organ in extents)])
     region_rows = [
         RegionRow(
-            volume.volume_id,
-            DEFAULT.chain[rung],
-            max(first_slice, run_begin),
-            min(last_slice, run_end),
+            volume_id=volume.volume_id,
+            region=DEFAULT.chain[rung],
+            range_start=max(first_slice, run_begin),
+            range_end=min(last_slice, run_end),
         )
         for rung in sorted(set(rungs.tolist()))
         for run_begin, run_end in find_runs(rungs == rung)

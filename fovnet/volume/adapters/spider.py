@@ -52,7 +52,12 @@ def gather_spider(tree: Path) -> Gathering:
             continue
         attributes = {"sequence": match["sequence"], "plane": grid.plane}
         region_rows = [
-            RegionRow(path.stem, side_region, 0, grid.slice_count - 1)
+            RegionRow(
+                volume_id=path.stem,
+                region=side_region,
+                range_start=0,
+                range_end=grid.slice_count - 1,
+            )
             for side_region in DEFAULT.side_regions
         ]
         gathering.add_volume(

@@ -99,12 +99,12 @@ def locate_images(source: str, frames: Sequence[Frame]) -> StackPositions:
     depth_order = np.argsort(np.round(depths_mm / SAME_POSITION_MM), kind="stable")
     shifts_mm = (positions - positions[depth_order[0]])[depth_order] @ axes[:2].T
     return StackPositions(
-        depth_order,
-        depths_mm[depth_order],
-        shifts_mm,
-        axes,
-        positions[depth_order[0]],
-        (spacing_mm[0], spacing_mm[1]),
+        image_order=depth_order,
+        depths_mm=depths_mm[depth_order],
+        shifts_mm=shifts_mm,
+        axes=axes,
+        origin_mm=positions[depth_order[0]],
+        spacing_mm=(spacing_mm[0], spacing_mm[1]),
     )
 
 
@@ -147,10 +147,10 @@ def build_regular_grid(
     ]
     vox_to_lps[:3, 3] = positions.origin_mm + offset_mm @ positions.axes[:2]
     return ImageGrid(
-        even_planes.planes.transpose(2, 1, 0),
-        LPS_TO_RAS @ vox_to_lps + 0.0,
-        even_planes.nearest_images,
-        tilt_notes + even_planes.notes,
+        voxels=even_planes.planes.transpose(2, 1, 0),
+        vox_to_ras=LPS_TO_RAS @ vox_to_lps + 0.0,
+        nearest_images=even_planes.nearest_images,
+        notes=tilt_notes + even_planes.notes,
     )
 
 
@@ -262,7 +262,9 @@ def _space_evenly(
     image_count = len(depths_mm)
     if image_count == 1:
         note = "a single image: 1 mm is taken for its thickness"
-        return EvenPlanes(planes, 1.0, np.zeros(1, dtype=np.int64), (note,))
+        return EvenPlanes(
+            planes=planes, step_mm=1.0, nearest_images=np.zeros(1, dtype=np.int64), notes=(note,)
+        )
     mean_gap_mm = float(depths_mm[-1] - depths_mm[0]) / (image_count - 1)
     largest_deviation_mm = float(
         np.abs(depths_mm - depths_mm[0] - mean_gap_mm * np.arange(image_count)).max()

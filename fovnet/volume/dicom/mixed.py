@@ -80,7 +80,11 @@ def _find_stacks_by_number(
     """
     image_numbers = [frame.image_number for frame in frames]
     search = _StackSearch(
-        frames, positions_mm, image_numbers, EVEN_SPACING_TOLERANCE, LEAST_STACK_IMAGES
+        frames=frames,
+        positions_mm=positions_mm,
+        numbers=image_numbers,
+        tolerance=EVEN_SPACING_TOLERANCE,
+        least_images=LEAST_STACK_IMAGES,
     )
     return search.find_stacks(range(len(frames)), MAX_STACKS)
 
@@ -103,7 +107,11 @@ def _find_stacks_by_position(
         max_stacks = 2
     ranks = range(len(frames))  # no two images have the same
     search = _StackSearch(
-        frames, positions_mm, ranks, SAME_GRID_TOLERANCE, LEAST_IMAGES_BY_POSITION
+        frames=frames,
+        positions_mm=positions_mm,
+        numbers=ranks,
+        tolerance=SAME_GRID_TOLERANCE,
+        least_images=LEAST_IMAGES_BY_POSITION,
     )
     stacks = search.find_stacks(range(len(frames)), max_stacks)
     if stacks and not are_interleaved([depths_mm[stack] for stack in stacks]):

@@ -142,11 +142,11 @@ def _plain_format(
         return None
     allocated_bits = as_whole_number(get("BitsAllocated"))
     return _PlainFormat(
-        np.dtype(f"<{'ui'[get('PixelRepresentation')]}{allocated_bits // 8}"),
-        (as_whole_number(get("Rows")), as_whole_number(get("Columns"))),
-        allocated_bits - as_whole_number(get("BitsStored")),
-        _is_inverted(get),
-        _read_padding_limits(header),
+        dtype=np.dtype(f"<{'ui'[get('PixelRepresentation')]}{allocated_bits // 8}"),
+        shape=(as_whole_number(get("Rows")), as_whole_number(get("Columns"))),
+        unused_bits=allocated_bits - as_whole_number(get("BitsStored")),
+        is_inverted=_is_inverted(get),
+        padding_limits=_read_padding_limits(header),
     )
 
 

@@ -208,7 +208,14 @@ def _walk(
         tag, value_type, start, length = _read_element(buffer, position, is_implicit)
         if tag in PIXEL_TAGS:
             _list_encodings(elements.get(CHARACTER_SET))
-            return PlainHeader(elements, is_implicit, syntax, tag, buffer_start + start, length)
+            return PlainHeader(
+                elements=elements,
+                is_implicit=is_implicit,
+                syntax=syntax,
+                pixel_tag=tag,
+                pixel_start=buffer_start + start,
+                pixel_length=length,
+            )
         is_wanted = tag in types_by_tag
         if tag >= ITEM or (is_wanted and length == UNDEFINED_LENGTH):
             raise error("no plain element")

@@ -235,7 +235,12 @@ def _make_other_version(
     share_alone = replace(share, has_other_people=False)
     series_id, *_ = _make_ids(images[0], key, (OTHER_VERSION_REASON,), share_alone, taken_ids)
     return Series(
-        series_id, images, kind, reason, person_digest=share.person_digest, family_key=family
+        series_id=series_id,
+        frames=images,
+        aside_kind=kind,
+        aside_reason=reason,
+        person_digest=share.person_digest,
+        family_key=family,
     )
 
 

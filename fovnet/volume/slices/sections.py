@@ -88,10 +88,10 @@ def make_sections_of_slices(
     )
     position_in_volumes = np.searchsorted(volume_rows, rows)
     return Sections(
-        volume_sections.pixels,
-        volume_sections.row_of_slice[position_in_volumes],
-        volume_sections.first_row_of_volume[position_in_volumes],
-        volume_sections.row_after_volume[position_in_volumes],
+        pixels=volume_sections.pixels,
+        row_of_slice=volume_sections.row_of_slice[position_in_volumes],
+        first_row_of_volume=volume_sections.first_row_of_volume[position_in_volumes],
+        row_after_volume=volume_sections.row_after_volume[position_in_volumes],
     )
 
 

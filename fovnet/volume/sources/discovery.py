@@ -370,10 +370,10 @@ def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
     if not volume_paths and not contents.dicom_objects:
         volume_paths = contents.archives_set_aside
     return _Listing(
-        volume_paths,
-        contents.series_rows + listing.series_rows,
-        contents.extent_by_path | listing.extent_by_path,
-        [
+        volume_paths=volume_paths,
+        series_rows=contents.series_rows + listing.series_rows,
+        extent_by_path=contents.extent_by_path | listing.extent_by_path,
+        passed_paths=[
             *passed_files,
             *contents.folder_links,
             *filter(_hides_volumes, contents.hidden_paths),

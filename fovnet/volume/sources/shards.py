@@ -122,11 +122,11 @@ def read_survey(folder: Path) -> ShardSurvey:
         shard_order = tuple((int(number), int(count)) for number, count in stored_survey["order"])
         settings = ShardSettings.of(stored_survey["settings"])
         return ShardSurvey(
-            tuple(stored_survey["shards"]),
-            shard_order,
-            stored_survey["volumes"],
-            stored_survey["bytes"],
-            settings,
+            shard_numbers=tuple(stored_survey["shards"]),
+            shard_runs=shard_order,
+            volume_count=stored_survey["volumes"],
+            byte_count=stored_survey["bytes"],
+            settings=settings,
         )
     except FileNotFoundError as fault:
         raise ConfigError(
@@ -155,7 +155,14 @@ def list_volumes(discovery: Discovery, id_by_path: Mapping[str, str]) -> list[Sh
         if extent is None:
             extent = SeriesExtent(source.size_bytes, "")
         state_digest = digest([source.stamps, extent.digest])[:16]
-        volumes.append(ShardVolume(volume_id, str(source.path), extent.byte_count, state_digest))
+        volumes.append(
+            ShardVolume(
+                volume_id=volume_id,
+                path=str(source.path),
+                bytes=extent.byte_count,
+                state=state_digest,
+            )
+        )
     return volumes
 
 
