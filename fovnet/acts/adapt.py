@@ -185,31 +185,31 @@ def write_people_of_model(
     Raises ModelError as `write_people`, and as the act that prepares slices.
     """
     settings = settings_of_adaptation(simulated, out, ensemble, seed)
+    model_folder = ModelFolder(ensemble)
     run = Run(
         simulated,
         settings.model_copy(
             update={
                 "collections": {SIMULATED_COLLECTION: str(simulated)},
                 "phantom": settings.phantom.model_copy(update={"subjects": 0}),
+                "regions": _name_of_vocabulary(model_folder.network_vocabulary),
             }
         ),
     )
     with run.results.take_lock():
         cut_slices(run, workers=workers, progress=progress)
-        return write_people(run, ModelFolder(ensemble), megabytes * 1e6, progress)
+        return write_people(run, model_folder, megabytes * 1e6, progress)
 
 
 def settings_of_adaptation(labels: Path, out: Path, ensemble: Path, seed: int) -> Settings:
     """The settings of `configs/adapt.yaml` for these labels and networks: slices are cut as they
-    were for these, and labels may name the parts of regions that these have."""
-    model_folder = ModelFolder(ensemble)
-    ensemble_facts = model_folder.facts
+    were for these."""
+    ensemble_facts = ModelFolder(ensemble).facts
     return parse(
         {
             "results": str(out),
             "collections": {"labels": str(labels)},
             "seed": seed,
-            "regions": _name_of_vocabulary(model_folder.network_vocabulary),
             "phantom": PHANTOM_SETTINGS,
             "prepare": {**ensemble_facts["prepare"], "split": SPLIT_FRACTIONS},
             "training": {"begin": str(ensemble)},
@@ -611,8 +611,8 @@ def _facts_of_parts(model_folder: ModelFolder) -> dict[str, Any]:
     """The rules for the parts of regions of the ensemble that is adapted, and how they were fitted, as
     they are; empty where regions have none.
 
-    They stay: parts are decided by their shares of a region, which labels of regions leave as they
-    were, and the bars were fitted on many more people than there are here.
+    They stay, as do the shares of a region by which its parts are decided; the bars were fitted on many
+    more people than there are here.
     """
     return {
         key: model_folder.tuning[key]

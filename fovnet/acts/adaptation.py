@@ -7,7 +7,7 @@ networks with them answer.
     check   simulated people who are not
     n       slices
     f       features that a last layer is given
-    k       classes of the networks
+    k       regions that are answered, and none
     p       networks
 
 Only last layers change: on a simulated site (a scanner with contrasts and coils of its own) five
@@ -18,6 +18,11 @@ targets are what the network said of them before (Robins (1995), *Catastrophic f
 and pseudorehearsal*); weights are drawn back to those before; and on a user's slices a class of
 which there is no example keeps the probability it had (Li & Hoiem (2016), *Learning without
 forgetting*, eq. 2): twenty abdomens say nothing about knees.
+
+Of the parts of regions nothing is learned, also where labels name them: a part keeps its share of
+its region on every slice, and the sum learns.  Sixteen labelled people of a site have few knees: of
+the slices of their legs and heads that were left out 22.8 % were called another part before; with all of
+the new weights 38.4 % if parts are learned, 23.8 % if not.
 """
 
 from __future__ import annotations
@@ -33,7 +38,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from fovnet.acts.part_targets import divide_labels, find_group_starts
 from fovnet.acts.people import MeasuredInputs, SimulatedPeople
 from fovnet.acts.run import ProgressBar, Run
 from fovnet.acts.warm_start import warm_start_ensemble
@@ -236,13 +240,13 @@ class Adaptation:
     def probabilities_before(self) -> NDArray[np.float64]:
         """(p, n, k) what each network says of `learnable_rows` before."""
         features_and_layers = zip(self.hidden_features, self.last_layers, strict=True)
-        return np.stack(
+        class_probabilities = np.stack(
             [softmax(scores(features, layer), axis=1) for features, layer in features_and_layers]
         )
+        return np.add.reduceat(class_probabilities, self.network_vocabulary.whole_starts, axis=2)
 
     def fit_last_layers(self, users: Collection[str]) -> list[Layer]:
-        """The networks' last layers, (k, f) and (k,) each, fitted anew on these users beside
-        simulated people."""
+        """The networks' last layers, fitted anew on these users beside simulated people."""
         user_rows = np.searchsorted(
             self.learnable_rows, self.pack_with_splits(train=users).rows_in_split("train")
         )
@@ -251,17 +255,13 @@ class Adaptation:
             self.pack_with_splits(train=self.replayed_people).rows_in_split("train"),
         )
         learned_rows = np.concatenate([user_rows, replay_rows])
-        truth = self.training_pack.truth[self.learnable_rows[user_rows]]
+        truth = self.pack.truth[self.learnable_rows[user_rows]]
+        label_shares = truth / truth.sum(axis=1, keepdims=True)
         member_weights = self.model_folder.rule.member_weights(len(self.last_layers))
         mean_probabilities = np.tensordot(
             member_weights, self.probabilities_before[:, user_rows], axes=1
         )
-
-        def user_targets(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-            """Those (n, k) of the users' slices for a network with these probabilities before."""
-            labels = divide_labels(truth, probabilities[user_rows], self.network_vocabulary)
-            return soft_targets(labels, mean_probabilities, np.asarray(truth.any(axis=0)))
-
+        user_targets = soft_targets(label_shares, mean_probabilities, np.asarray(truth.any(axis=0)))
         row_weights = np.concatenate(
             [
                 USER_SHARE_OF_WEIGHT
@@ -272,11 +272,11 @@ class Adaptation:
         return [
             refit(
                 features[learned_rows],
-                np.concatenate([user_targets(probabilities), probabilities[replay_rows]]),
+                np.concatenate([user_targets, probabilities[replay_rows]]),
                 row_weights,
                 layer,
                 ridge=RIDGE,
-                group_starts=find_group_starts(truth, self.network_vocabulary),
+                group_starts=self.network_vocabulary.whole_starts,
             )
             for features, probabilities, layer in zip(
                 self.hidden_features, self.probabilities_before, self.last_layers, strict=True

@@ -1,7 +1,6 @@
 """Multinomial logistic regression that begins at given weights and is drawn back to them.
 
-    s  rows    f  features    k  classes    W  weights (k, f)    b  biases (k,)
-    g  groups of classes that change alike
+    s  rows    f  features    k  classes    W  weights (k, f)    b  biases (k,)    g  groups of classes
 
 The loss is convex: there is one minimum, whatever the order of rows, and no learning rate to
 choose. Sources: Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, eqs
@@ -41,13 +40,18 @@ def refit(
     """The layer that minimises Σ w_i H(t_i, softmax(W x_i + b)) + ridge Σ (σ_f (W - W_0)_kf)².
 
     features       (s, f)
-    targets        (s, k), rows summing to one
+    targets        (s, g), rows summing to one
     weights        (s,) w, summing to one
     initial_layer  W_0 and b_0, where the search begins; biases are free
     steps          of L-BFGS at most
-    group_starts   (g,) the first class of each group: its classes are changed by the same weights and
-                   bias, which count once in the ridge, so that their probabilities, as shares of
-                   their sum, stay for every x; None: each class is a group
+    group_starts   (g,) the first class of each group; None: each class is one
+
+    A group's probability is the sum P of those of its classes, of which targets do not tell one from
+    another: the loss of a row of the group is -log P, with the gradient p_j - p_j / P in the score of
+    its class j, which adds up to P - 1 over the group.  All its classes are changed by the same
+    weights and bias Δ, so that p_j / P, which depends on differences of their scores, stays for every
+    x; and as log Σ exp(z_j + Δ) = log Σ exp(z_j) + Δ, the groups are learned as classes with these
+    scores are.
 
     σ (f,) are the weighted standard deviations of the features; a feature that is constant keeps
     its weights.
@@ -57,11 +61,10 @@ def refit(
     deviations = np.sqrt(np.maximum(weights @ features**2 - (weights @ features) ** 2, 0.0))
     is_varying = deviations > 1e-6 * np.maximum(1.0, np.abs(features).max(axis=0))
     scaled_features = features[:, is_varying] / deviations[is_varying]
-    initial_scores = scores(features, initial_layer)
     initial_weights, initial_biases = initial_layer
-    class_count = len(initial_biases)
-    starts = list(range(class_count)) if group_starts is None else list(group_starts)
-    group_sizes = np.diff([*starts, class_count])
+    starts = list(group_starts or range(len(initial_biases)))
+    group_sizes = np.diff([*starts, len(initial_biases)])
+    initial_scores = np.logaddexp.reduceat(scores(features, initial_layer), starts, axis=1)
     group_count = len(starts)
 
     def loss(weight_changes: Floats) -> tuple[float, Floats]:
@@ -70,15 +73,10 @@ def refit(
         feature_changes = weight_changes[:-group_count].reshape(group_count, -1)
         bias_changes = weight_changes[-group_count:]
         log_p = log_softmax(
-            initial_scores
-            + np.repeat(scaled_features @ feature_changes.T, group_sizes, axis=1)
-            + np.repeat(bias_changes, group_sizes),
-            axis=1,
+            initial_scores + scaled_features @ feature_changes.T + bias_changes, axis=1
         )
         # of the cross-entropy in the scores
-        score_gradient = np.add.reduceat(
-            weights[:, None] * (np.exp(log_p) - targets), starts, axis=1
-        )
+        score_gradient = weights[:, None] * (np.exp(log_p) - targets)
         gradient = np.concatenate(
             [
                 (score_gradient.T @ scaled_features + 2 * ridge * feature_changes).ravel(),

@@ -40,12 +40,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def adaptation_of(
-    model: Path, folder: Path, names: tuple[str, str], regions: str = "nine"
+    model: Path, folder: Path, names: tuple[str, str], regions: str = "default"
 ) -> Adaptation:
     """The adaptation to volumes labelled with two names, its slices cut."""
     labels = collection(folder / "labels", FEWEST_SUBJECTS, 0, names)
     run = run_of(model, labels, folder / "out")
-    assert run.settings.regions == "nine"
     settings = {**run.settings.model_dump(mode="json"), "regions": regions}
     settings["phantom"]["subjects"] = 0
     run = type(run)(labels, parse(settings, "few"))
@@ -70,15 +69,16 @@ def test_people_have_the_truth_of_parts_and_users_that_of_regions(
 
 
 @pytest.mark.parametrize("regions", ["nine", "default"])
-def test_five_words_move_the_legs_and_leave_the_shares_of_their_parts(
-    model: Path, tmp_path: Path, regions: str
+@pytest.mark.parametrize("name", ["legs", "knee"])
+def test_labels_move_the_legs_and_leave_the_shares_of_their_parts(
+    model: Path, tmp_path: Path, name: str, regions: str
 ) -> None:
-    adaptation = adaptation_of(model, tmp_path, ("legs", "pelvis"), regions)
+    adaptation = adaptation_of(model, tmp_path, (name, "pelvis"), regions)
     layers = adaptation.fit_last_layers(adaptation.regions_by_user.keys())
-    for features, layer, old in zip(
-        adaptation.hidden_features, layers, adaptation.probabilities_before, strict=True
+    for features, layer, layer_before in zip(
+        adaptation.hidden_features, layers, adaptation.last_layers, strict=True
     ):
-        new = softmax(scores(features, layer), axis=1)
+        old, new = (softmax(scores(features, of), axis=1) for of in (layer_before, layer))
         old_sum, new_sum = (of[:, LEGS].sum(axis=1, keepdims=True) for of in (old, new))
         np.testing.assert_allclose(new[:, LEGS] / new_sum, old[:, LEGS] / old_sum, atol=1e-6)
         assert np.abs(new_sum - old_sum).max() > 0.05

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.linear_model import LogisticRegression
 
 from fovnet.maths.softmax_regression import refit, scores
@@ -82,3 +82,50 @@ def test_a_feature_that_never_varies_keeps_its_weights() -> None:
     features[:, 2] = 5.0
     found = refit(features, np.eye(3)[labels], weights, (begun[0], begun[1]), ridge=1e-3)
     assert (found[0][:, 2] == begun[0][:, 2]).all() and not (found[0][:, 1] == begun[0][:, 1]).any()
+
+
+GROUP_STARTS = (0, 1, 3)
+"""Of five classes: one alone, and twice two."""
+
+
+@given(seed=integers(0, 999))
+def test_a_group_has_the_gradient_of_the_logarithm_of_its_sum(seed: int) -> None:
+    """By difference quotients: in each score, and, summed over the group, in what all of it changes by."""
+    score = np.random.default_rng(seed).normal(size=5)
+    probabilities, group = softmax(score), np.array([0, 1, 1, 0, 0])
+    group_sum = probabilities @ group
+
+    def loss(at: np.ndarray) -> float:
+        return float(logsumexp(at) - logsumexp(at[1:3]))
+
+    expected = probabilities - group * probabilities / group_sum
+    for direction, slope in [*zip(np.eye(5), expected, strict=True), (group, group_sum - 1)]:
+        step = 1e-4 * direction
+        assert (loss(score + step) - loss(score - step)) / 2e-4 == pytest.approx(slope, abs=1e-6)
+
+
+@given(seed=integers(0, 999))
+@settings(max_examples=25)
+def test_the_sum_of_a_group_learns_and_the_shares_in_it_stay_wherever_one_looks(seed: int) -> None:
+    features, labels, weights, *begun = problem(seed, k=5)
+    layer = (begun[0], begun[1])
+    targets = np.eye(3)[labels % 3]
+    learned = refit(features, targets, weights, layer, ridge=1e-3, group_starts=GROUP_STARTS)
+    elsewhere = 3 * np.random.default_rng(seed).normal(size=(200, features.shape[1]))
+    before, after = (log_softmax(scores(elsewhere, of), axis=1) for of in (layer, learned))
+    for parts in (slice(1, 3), slice(3, 5)):
+        shares_before, shares = (log_softmax(of[:, parts], axis=1) for of in (before, after))
+        assert shares == pytest.approx(shares_before, abs=1e-6)
+    assert np.abs(np.exp(after[:, 0]) - np.exp(before[:, 0])).max() > 0.01
+
+
+@given(seed=integers(0, 999))
+@settings(max_examples=25)
+def test_a_class_in_equal_copies_is_learned_as_the_class_was(seed: int) -> None:
+    features, labels, weights, weight, bias = problem(seed)
+    targets, copies = np.eye(3)[labels], np.array([1, 2, 2])
+    widened = (np.repeat(weight, copies, axis=0), np.repeat(bias - np.log(copies), copies))
+    plain = refit(features, targets, weights, (weight, bias), ridge=1e-3)
+    learned = refit(features, targets, weights, widened, ridge=1e-3, group_starts=GROUP_STARTS)
+    sums = np.add.reduceat(softmax(scores(features, learned), axis=1), GROUP_STARTS, axis=1)
+    assert sums == pytest.approx(softmax(scores(features, plain), axis=1), abs=1e-3)
