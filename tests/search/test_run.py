@@ -452,9 +452,12 @@ SCHEDULES = [
     Schedule("hyperband", 9, 3, reuse=False),
     Schedule("asha", 9, 3),
     Schedule("asha", 9, 2, restarts=True),
+    Schedule("asha-or-full", 9, 3),
 ]
 every_schedule = pytest.mark.parametrize(
-    "schedule", SCHEDULES, ids=["hyperband", "hyperband-without-reuse", "asha", "asha-restarts"]
+    "schedule",
+    SCHEDULES,
+    ids=["hyperband", "hyperband-without-reuse", "asha", "asha-restarts", "asha-or-full"],
 )
 
 

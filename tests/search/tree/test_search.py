@@ -130,7 +130,7 @@ def test_no_point_comes_twice_and_rows_count_those_begun(
 
 
 @pytest.mark.parametrize("method", USUAL)
-@pytest.mark.parametrize("kind", ["full", "asha", "hyperband"])
+@pytest.mark.parametrize("kind", ["full", "asha", "hyperband", "asha-or-full"])
 def test_a_small_tree_is_searched_to_its_last_point_and_then_exhausted(
     method: str, kind: SpendKind
 ) -> None:
