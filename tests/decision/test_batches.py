@@ -790,7 +790,8 @@ from fovnet.volume.sources.source import source_of
 small, tall = map(Path, sys.argv[1:])
 ensemble = load_ensemble(shipped_folder(), "cpu", engine="torch")
 engine = ensemble.engine
-wide = build_network(Architecture(1, 1, 7, 3, False, 7, "gap", inputs=engine.input_kinds)).eval()
+class_count = len(ensemble.network_vocabulary.classes)
+wide = build_network(Architecture(1, 1, 7, 3, False, class_count, "gap", inputs=engine.input_kinds)).eval()
 ensemble = replace(ensemble, engine=TorchEngine([wide] * engine.member_count, engine.device), novelty=None)
 before, = predict_volumes([("before", source_of(small))], ensemble)
 used = 1024 * int(next(line for line in open("/proc/self/status") if line.startswith("VmSize")).split()[1])
