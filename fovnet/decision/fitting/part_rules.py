@@ -11,7 +11,7 @@ region count too.  Where labels name only the region, or only a side region, not
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,20 +19,22 @@ from numpy.typing import NDArray
 
 from fovnet.decision.answer import Answer
 from fovnet.decision.chain.spans import Decision, slice_edges
-from fovnet.decision.confidence_bar import GradedAnswer, choose_bar
+from fovnet.decision.confidence_bar import GradedAnswer
 from fovnet.decision.division import VolumeShares, state_parts
 from fovnet.decision.fitting.objective import TuningExample, has_side_region_alone
 from fovnet.decision.fitting.statement_bars import (
-    CANDIDATE_BARS,
-    TEST_STARTS,
+    BARS_AT_EVEN,
     RegionLabels,
+    choose_statement_bars,
     fit_presence_line,
+    grade_statements,
     region_labels,
+    with_bars,
 )
 from fovnet.decision.fitting.thresholds import LabelledVolume
 from fovnet.decision.fitting.tuning import fit_heights, fit_rule
 from fovnet.decision.judge import Judge
-from fovnet.decision.rule import EVEN_PROBABILITY, Rule
+from fovnet.decision.rule import Rule
 from fovnet.decision.statements import NO, YES, Statement
 from fovnet.regions import Vocabulary
 
@@ -213,37 +215,23 @@ def _fit_bars(
     seed: int,
 ) -> PartFit:
     """The rules with their bars, the same for all parts, and the facts of these."""
-    facts: dict[str, Any] = {
-        "stated_error": statement_error,
-        "at_risk": at_risk,
-        "volumes": {region: len(volumes) for region, volumes in volumes_by_region.items()},
-    }
-    if not rule_by_region:
-        return PartFit({}, facts)
-    bar_by_kind = {}
-    for kind in (YES, NO):
-        graded_answers = [
+    facts_of_volumes = {region: len(volumes) for region, volumes in volumes_by_region.items()}
+    graded_by_kind = {
+        kind: [
             graded_answer
             for region, rule in rule_by_region.items()
             for volume in volumes_by_region[region]
             for graded_answer in _grade_parts(rule, volume, vocabulary.parts[region], kind)
         ]
-        bar = choose_bar(
-            graded_answers,
-            statement_error,
-            at_risk / 2,
-            seed,
-            bars=CANDIDATE_BARS,
-            starts=TEST_STARTS,
-        )
-        facts[kind] = {**asdict(bar), "statements": len(graded_answers)}
-        bar_by_kind[kind] = bar.min_confidence
+        for kind in (YES, NO)
+        if rule_by_region
+    }
+    bars, facts = choose_statement_bars(
+        graded_by_kind, stated_error=statement_error, at_risk=at_risk, seed=seed
+    )
     return PartFit(
-        {
-            region: replace(rule, yes_bar=bar_by_kind[YES], no_bar=bar_by_kind[NO])
-            for region, rule in rule_by_region.items()
-        },
-        facts,
+        {region: with_bars(rule, bars) for region, rule in rule_by_region.items()},
+        {**facts, "volumes": facts_of_volumes},
     )
 
 
@@ -252,22 +240,8 @@ def _grade_parts(
 ) -> list[GradedAnswer]:
     """The statements on parts more likely of this kind (YES or NO) than not, as they would be given
     from a probability of one half on, with their errors."""
-    rule_at_even = replace(rule, yes_bar=EVEN_PROBABILITY, no_bar=EVEN_PROBABILITY)
+    rule_at_even = with_bars(rule, BARS_AT_EVEN)
     statements = state_parts(
         volume.decide_parts(rule_at_even), volume.statement, parts, rule_at_even
     )
-    is_yes = kind == YES
-    graded_answers = []
-    for statement, is_shown, is_known in zip(statements, *volume.labels, strict=True):
-        is_yes_likelier = statement.probability >= EVEN_PROBABILITY
-        if not is_known or is_yes_likelier != is_yes:
-            continue
-        graded_answers.append(
-            GradedAnswer(
-                subject=volume.subject,
-                confidence=statement.probability if is_yes else 1.0 - statement.probability,
-                is_withheld=statement.answer != kind,
-                error=float(is_shown != is_yes),
-            )
-        )
-    return graded_answers
+    return grade_statements(statements, volume.labels, volume.subject, kind)

@@ -13,7 +13,7 @@ validation splits.  A statement that a doubt makes unsure, or the spans, is not 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ from fovnet.decision.confidence_bar import GradedAnswer, choose_bar
 from fovnet.decision.doubts import Signs
 from fovnet.decision.fitting.objective import has_side_region_alone
 from fovnet.decision.rule import EVEN_PROBABILITY, Rule
-from fovnet.decision.statements import NO, YES, make_statements
+from fovnet.decision.statements import NO, YES, Statement, make_statements
 from fovnet.maths.chain_recursion import ROUNDING_MM
 from fovnet.regions import Vocabulary
 
@@ -38,6 +38,8 @@ CANDIDATE_BARS = (0.995, 0.99, 0.98, 0.95, 0.9, 0.85, 0.8, 0.7)
 TEST_STARTS = ((4, 0.8), (1, 0.2))
 """Index in CANDIDATE_BARS at which each sequence of tests starts (0.9 and 0.99), and its share of
 the risk."""
+BARS_AT_EVEN = {YES: EVEN_PROBABILITY, NO: EVEN_PROBABILITY}
+"""With which statements are graded: given from a probability of one half on."""
 
 
 class RegionLabels(NamedTuple):
@@ -95,10 +97,26 @@ def fit_statement_bars(
         chain_line=fit_presence_line(presences, slice(0, chain_region_count)),
         side_line=fit_presence_line(presences, slice(chain_region_count, None)),
     )
+    bars, facts = choose_statement_bars(
+        {kind: _grade_statements(rule, volumes, vocabulary, kind) for kind in (YES, NO)},
+        stated_error=stated_error,
+        at_risk=at_risk,
+        seed=seed,
+    )
+    return with_bars(rule, bars), facts
+
+
+def choose_statement_bars(
+    graded_by_kind: Mapping[str, Sequence[GradedAnswer]],
+    *,
+    stated_error: float,
+    at_risk: float,
+    seed: int,
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """The bar of each kind (YES, NO), chosen from its graded statements, and the facts of these."""
     facts: dict[str, Any] = {"stated_error": stated_error, "at_risk": at_risk}
     bar_by_kind = {}
-    for kind in (YES, NO):
-        graded_answers = _grade_statements(rule, volumes, vocabulary, kind)
+    for kind, graded_answers in graded_by_kind.items():
         bar = choose_bar(
             graded_answers,
             stated_error,
@@ -109,7 +127,12 @@ def fit_statement_bars(
         )
         facts[kind] = {**asdict(bar), "statements": len(graded_answers)}
         bar_by_kind[kind] = bar.min_confidence
-    return replace(rule, yes_bar=bar_by_kind[YES], no_bar=bar_by_kind[NO]), facts
+    return bar_by_kind, facts
+
+
+def with_bars(rule: Rule, bar_by_kind: Mapping[str, float]) -> Rule:
+    """The rule with these bars of YES and NO."""
+    return replace(rule, yes_bar=bar_by_kind[YES], no_bar=bar_by_kind[NO])
 
 
 def fit_presence_line(volumes: Sequence[tuple[Presence, RegionLabels]], columns: slice) -> Line:
@@ -130,20 +153,35 @@ def _grade_statements(
 ) -> list[GradedAnswer]:
     """The statements more likely of this kind (YES or NO) than not, as they would be given from a
     probability of one half on, with their errors."""
-    rule_at_even = replace(rule, yes_bar=EVEN_PROBABILITY, no_bar=EVEN_PROBABILITY)
+    rule_at_even = with_bars(rule, BARS_AT_EVEN)
+    return [
+        graded_answer
+        for volume in volumes
+        for graded_answer in grade_statements(
+            make_statements(volume.decision, volume.signs, rule_at_even, vocabulary),
+            volume.labels,
+            volume.subject,
+            kind,
+        )
+    ]
+
+
+def grade_statements(
+    statements: Sequence[Statement], labels: RegionLabels, subject: str, kind: str
+) -> list[GradedAnswer]:
+    """Those of one volume's statements, made with BARS_AT_EVEN, that are more likely of this kind (YES
+    or NO) than not and of which its labels tell, with their errors."""
     is_yes = kind == YES
     graded_answers = []
-    for volume in volumes:
-        volume_statements = make_statements(volume.decision, volume.signs, rule_at_even, vocabulary)
-        for statement, is_shown, is_known in zip(volume_statements, *volume.labels, strict=True):
-            is_yes_likelier = statement.probability >= EVEN_PROBABILITY
-            if not is_known or is_yes_likelier != is_yes:
-                continue
-            graded_answer = GradedAnswer(
-                subject=volume.subject,
-                confidence=statement.probability if is_yes else 1.0 - statement.probability,
-                is_withheld=statement.answer != kind,
-                error=float(is_shown != is_yes),
-            )
-            graded_answers.append(graded_answer)
+    for statement, is_shown, is_known in zip(statements, *labels, strict=True):
+        is_yes_likelier = statement.probability >= EVEN_PROBABILITY
+        if not is_known or is_yes_likelier != is_yes:
+            continue
+        graded_answer = GradedAnswer(
+            subject=subject,
+            confidence=statement.probability if is_yes else 1.0 - statement.probability,
+            is_withheld=statement.answer != kind,
+            error=float(is_shown != is_yes),
+        )
+        graded_answers.append(graded_answer)
     return graded_answers
