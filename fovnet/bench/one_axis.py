@@ -25,7 +25,12 @@ from fovnet.maths.acquisition import (
 )
 from fovnet.maths.gp import factorise, posterior
 from fovnet.maths.kernels import KERNELS
-from fovnet.search.look.gaussian import believe, log_improvement, moments_of_belief
+from fovnet.search.look.gaussian import (
+    LEAST_IMPROVEMENT,
+    believe,
+    log_improvement,
+    moments_of_belief,
+)
 from fovnet.search.look.view import Modelling
 from fovnet.search.search import Search, make_view, propose_slot
 from fovnet.search.space import Space
@@ -143,11 +148,14 @@ def standardised_function() -> Floats:
 
 
 def measure_acquisitions(process: Process) -> Acquisitions:
-    """The three measures on one posterior, each for an improvement on the lowest observed value."""
+    """The three measures on one posterior, the first two for an improvement on the lowest observed
+    value, the second by as much as `gp-pi` asks for."""
     best = float(process.observed_values.min())
     variance = process.deviation**2
     improvement = np.exp(log_expected_improvement(process.mean, variance, best))
-    probability = np.exp(log_probability_of_improvement(process.mean, variance, best))
+    probability = np.exp(
+        log_probability_of_improvement(process.mean, variance, best - LEAST_IMPROVEMENT)
+    )
     bound = -lower_confidence_bound(process.mean, variance)
     chosen_points = (
         float(AXIS[improvement.argmax()]),

@@ -55,7 +55,7 @@ def bench_figures(
         ),
     ] = Path("figures"),
     steps: Annotated[int, typer.Option(min=1, max=20, help="Steps of the search.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Of the functions drawn.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of the functions drawn and of the search.")] = 1,
 ) -> None:
     """Draw how a search with a Gaussian process works, on one axis: prior, posterior, lengthscales, what
     three measures choose, a search step by step; all by the code that searches."""

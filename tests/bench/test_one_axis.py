@@ -64,7 +64,8 @@ def test_three_measures_on_one_posterior_by_their_formulas() -> None:
     z = (best - process.mean) / process.deviation
     gain = (best - process.mean) * norm.cdf(z) + process.deviation * norm.pdf(z)
     np.testing.assert_allclose(acquisitions.expected_improvement, gain, atol=1e-9)
-    np.testing.assert_allclose(acquisitions.improvement_probability, norm.cdf(z), atol=1e-9)
+    probability = norm.cdf((best - 0.01 - process.mean) / process.deviation)
+    np.testing.assert_allclose(acquisitions.improvement_probability, probability, atol=1e-9)
     np.testing.assert_allclose(acquisitions.lower_bound, process.mean - 2 * process.deviation)
     assert len(set(acquisitions.chosen_points)) == 3, "the picture shows three choices"
 

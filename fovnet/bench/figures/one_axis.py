@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from fovnet.bench.one_axis import (
@@ -26,6 +29,16 @@ WIDTH_INCHES = 10.4
 PANEL_HEIGHT_INCHES = 2.3
 BAND_DEVIATIONS = 1.96
 """Of a band that holds 95 %."""
+DASHES = (0, (4, 2))
+BAND_KEY = {"95 % lie here": Patch(facecolor=FAINT, alpha=0.45)}
+PROCESS_KEYS: dict[str, Artist] = {
+    "the function": Line2D([], [], color=INK, lw=0.9, ls=DASHES),
+    "observed": Line2D([], [], color=INK, ls="", marker="o", ms=4),
+    "mean": Line2D([], [], color=ACCENT, lw=1.5),
+    **BAND_KEY,
+}
+CHOICE_KEY = Line2D([], [], color=WARN, lw=1.0)
+"""What a legend shows of each drawn thing."""
 
 
 def functions_figure(drawn_by_title: Sequence[tuple[str, Floats]]) -> Figure:
@@ -36,6 +49,7 @@ def functions_figure(drawn_by_title: Sequence[tuple[str, Floats]]) -> Figure:
             _draw_band(panel, np.zeros(len(AXIS)), np.ones(len(AXIS)))
             panel.plot(AXIS, functions.T, lw=1.0)
             _finish_panel(panel, title, (-3.4, 3.4))
+        _add_legend(figure, {**BAND_KEY, "functions drawn": Line2D([], [], lw=1.0)})
         return figure
 
 
@@ -47,6 +61,10 @@ def processes_figure(process_by_title: Sequence[tuple[str, Process]], column_cou
         for panel, (title, process) in zip(chain(*panels), process_by_title, strict=False):
             _draw_process(panel, process, standardised_function())
             _finish_panel(panel, title, (-3.4, 4.4))
+        keys = PROCESS_KEYS
+        if any(len(process.drawn_functions) for _, process in process_by_title):
+            keys = {**keys, "functions drawn": Line2D([], [], color=SOFT, lw=0.6)}
+        _add_legend(figure, keys)
         return figure
 
 
@@ -70,6 +88,7 @@ def acquisitions_figure(process: Process, acquisitions: Acquisitions) -> Figure:
             _finish_panel(gain_panel, title, None)
             for panel in (score_panel, gain_panel):
                 panel.axvline(chosen_point, color=WARN, lw=1.0)
+        _add_legend(figure, {**PROCESS_KEYS, "chosen point": CHOICE_KEY})
         return figure
 
 
@@ -87,16 +106,29 @@ def steps_figure(steps: Sequence[SearchStep]) -> Figure:
             _finish_panel(gain_panel, title, None)
             for panel in (score_panel, gain_panel):
                 panel.axvline(step.proposed_point, color=WARN, lw=1.0)
+        _add_legend(figure, {**PROCESS_KEYS, "next, of points not yet trained": CHOICE_KEY})
         return figure
 
 
 def _make_panels(row_count: int, column_count: int) -> tuple[Figure, list[list[Axes]]]:
     """A figure and its panels, by row and column."""
     figure = Figure(
-        figsize=(WIDTH_INCHES, 0.2 + PANEL_HEIGHT_INCHES * row_count), layout="constrained"
+        figsize=(WIDTH_INCHES, 0.4 + PANEL_HEIGHT_INCHES * row_count), layout="constrained"
     )
     panels = figure.subplots(row_count, column_count, squeeze=False, sharex=True)
     return figure, panels.tolist()
+
+
+def _add_legend(figure: Figure, artist_by_label: Mapping[str, Artist]) -> None:
+    """A line below the panels that says what is drawn."""
+    figure.legend(
+        [*artist_by_label.values()],
+        [*artist_by_label],
+        loc="outside lower center",
+        ncols=len(artist_by_label),
+        fontsize=8,
+        frameon=False,
+    )
 
 
 def _draw_process(panel: Axes, process: Process, function: Floats) -> None:
@@ -104,7 +136,7 @@ def _draw_process(panel: Axes, process: Process, function: Floats) -> None:
     _draw_band(panel, process.mean, process.deviation)
     if len(process.drawn_functions):
         panel.plot(AXIS, process.drawn_functions.T, color=SOFT, lw=0.6, alpha=0.8)
-    panel.plot(AXIS, function, color=INK, lw=0.9, ls=(0, (4, 2)))
+    panel.plot(AXIS, function, color=INK, lw=0.9, ls=DASHES)
     panel.plot(AXIS, process.mean, color=ACCENT, lw=1.5)
     panel.plot(process.observed_points, process.observed_values, "o", color=INK, ms=4)
 
