@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from scipy.stats import spearmanr
 
 from fovnet.bench.tables import load_table, own_table_path
+from fovnet.errors import ConfigError
 from misleading_rungs import app
 from tests.typed_words import output_of
 
@@ -32,3 +34,30 @@ def test_losses_are_dealt_out_anew_at_the_given_correlations_and_the_ends_stay(t
         for epoch, next_epoch in ((1, 3), (3, 9), (9, 27))
     ]
     assert np.allclose(correlations, [0.89, 0.48, 0.0], atol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--correlation", "0.5"), "1 given; give 3, .*4 rungs.*bench-correlations"),
+        (("flat.npz",), "flat.npz: no learning curves.*bench-curves"),
+    ],
+)
+def test_what_cannot_be_dealt_out_is_refused(
+    words: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A correlation for each of three steps is wanted; a table of two trainings has no curves."""
+    monkeypatch.chdir(tmp_path)
+    np.savez("flat.npz", X=np.eye(2), kinds=["ord", "ord"], names=["a", "b"], y=[1, 2], cost=[1, 1])
+    with pytest.raises(ConfigError, match=message):
+        output_of(app, "--out", "misleading.npz", *words)
+
+
+def test_another_table_is_not_overwritten_and_one_of_its_own_is(tmp_path: Path) -> None:
+    out_file = tmp_path / "misleading.npz"
+    np.savez(out_file, X=np.eye(2))
+    with pytest.raises(ConfigError, match="out-other-file"):
+        output_of(app, "--out", str(out_file))
+    out_file.unlink()
+    output_of(app, "--out", str(out_file))
+    output_of(app, "--out", str(out_file), "--seed", "1")

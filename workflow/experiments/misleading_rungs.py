@@ -19,11 +19,16 @@ from scipy.stats import norm, rankdata
 
 from fovnet.bench.tables import OWN_TABLE, RecordedTable, load_table
 from fovnet.cli import main
-from fovnet.cli.options import PathArgument
+from fovnet.cli.options import PathArgument, file_out
+from fovnet.cli.screen import out
+from fovnet.errors import ConfigError
 from fovnet.records import read_npz, write_npz
 from fovnet.search.spend.schedule import Schedule
 
 Floats = NDArray[np.float64]
+
+MARK = "correlations_of_rungs"
+"""An array that only tables of this command have."""
 
 app = typer.Typer(add_completion=False)
 
@@ -46,24 +51,54 @@ def misleading_scores(table: RecordedTable, correlations: Sequence[float], seed:
     return scores
 
 
+def _is_misleading_table(path: Path) -> bool:
+    """Whether a file is a table of this command."""
+    try:
+        return MARK in read_npz(path)
+    except ValueError:
+        return False
+
+
 @app.command()
 def write_misleading_table(
-    out_file: Annotated[Path, typer.Option("--out", help="The npz file to write.")],
+    out_file: Annotated[
+        Path,
+        file_out(_is_misleading_table, "The npz file to write.", "a table of this command", ".npz"),
+    ],
     table_path: Annotated[
-        Path, PathArgument(help="A table with learning curves; default: that of the package.")
+        Path,
+        PathArgument(
+            help="A table with learning curves; default: that of the package.", show_default=False
+        ),
     ] = OWN_TABLE,
     correlation: Annotated[
         list[float] | None,
-        typer.Option(help="Of each rung with the next, the first rung first; default: 0 for all."),
+        typer.Option(
+            min=-1,
+            max=1,
+            help="Of each rung with the next, the first rung first; default: 0 for all.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the orders.")] = 0,
 ) -> None:
     """Write a copy of a table in which rungs say little of the end."""
     table = load_table(table_path)
-    rung_count = len(Schedule("asha", table.full_epochs).rungs)
-    scores = misleading_scores(table, correlation or [0.0] * (rung_count - 1), seed)
-    arrays = read_npz(table_path)
-    write_npz(out_file, **{**arrays, "curves": scores, "rule": np.array("last")})
+    if table.full_epochs == 1:
+        raise ConfigError(
+            "bench-curves", f"{table_path}: no learning curves; give a table that has them"
+        )
+    step_count = len(Schedule("asha", table.full_epochs).rungs) - 1
+    correlations = correlation or [0.0] * step_count
+    if len(correlations) != step_count:
+        raise ConfigError(
+            "bench-correlations",
+            f"--correlation: {len(correlations)} given; give {step_count}, as {table_path} has "
+            f"{step_count + 1} rungs, or none",
+        )
+    scores = misleading_scores(table, correlations, seed)
+    changes = {"curves": scores, "rule": np.array("last"), MARK: np.array(correlations)}
+    write_npz(out_file, **{**read_npz(table_path), **changes})
+    out.print(str(out_file))
 
 
 if __name__ == "__main__":
