@@ -29,7 +29,11 @@ from fovnet.bench.tables import RecordedTable, load_table
 from fovnet.bench.together import Progress, run_each
 from fovnet.choices import BoundWidth
 from fovnet.config.files import parse
-from fovnet.config.search import METHODS_WITH_PRIOR
+from fovnet.config.search import (
+    METHODS_WITH_BOUND,
+    METHODS_WITH_PRIOR,
+    METHODS_WITH_PROBABILITY,
+)
 from fovnet.config.yaml_text import read_value
 from fovnet.errors import ConfigError
 from fovnet.maths.draws import chance_of_finding, expected_draws
@@ -93,6 +97,11 @@ class Entry:
         return self.spending.way_of(self.method)
 
     @property
+    def stops_on_rungs(self) -> bool:
+        """Whether trainings may stop early, on rungs that the settings place."""
+        return self.way_to_spend in ("hyperband", "asha", "asha-or-full")
+
+    @property
     def prior(self) -> Path | None:
         """The prior that the run takes."""
         if not self.priors or self.method not in METHODS_WITH_PRIOR:
@@ -119,14 +128,14 @@ class Entry:
             value_by_key |= asdict(self.modelling)
         if self.method == "ranking":
             value_by_key |= self.ranking.facts
-        if self.way_to_spend in ("asha", "hyperband"):
+        if self.stops_on_rungs:
             value_by_key |= {"eta": self.spending.eta, "least": self.spending.least}
             value_by_key["minutes"] = self.spending.minutes
         else:
             value_by_key.pop("fidelity", None)
-        if self.method != "gp-pi":
+        if self.method not in METHODS_WITH_PROBABILITY:
             value_by_key.pop("target", None)
-        if self.method != "gp-lcb":
+        if self.method not in METHODS_WITH_BOUND:
             value_by_key.pop("width", None)
         if self.way_to_spend == "hyperband":
             value_by_key["reuse"] = self.spending.reuse
@@ -299,7 +308,7 @@ def spread_rows(size: int, count: int) -> list[int]:
 
 def modelling_of(target: float | None = None, width: str = "2", **options: str) -> Modelling:
     """The modelling named by options of the command line.  Raises ConfigError "bench-modelling" for
-    an unknown value."""
+    an unknown value, or a target that is no number or has no distances."""
     type_by_option = get_type_hints(Modelling)
     for option, value in options.items():
         choices = get_args(type_by_option[option])
@@ -307,6 +316,11 @@ def modelling_of(target: float | None = None, width: str = "2", **options: str) 
             raise ConfigError(
                 "bench-modelling", f"--{option} {value}: unknown; choose among {', '.join(choices)}"
             )
+    if target is not None and not math.isfinite(target):
+        raise ConfigError("bench-modelling", f"--target {target}: give a finite loss, such as 0.4")
+    if target is not None and options.get("targets") == "ranked":
+        advice = "--targets ranked gives no distance to it; leave one of the two out"
+        raise ConfigError("bench-modelling", f"--target {target}: {advice}")
     return Modelling(**cast(dict[str, Any], options), target=target, width=_bound_width(width))
 
 
@@ -405,6 +419,23 @@ def refuse_priors(
     for path in priors:
         for table in tables.values():
             load_prior(path, table.space.axes)
+
+
+def refuse_idle_options(entries: Sequence[Entry]) -> None:
+    """Raise ConfigError "bench-modelling" for a target or a width, or "bench-spend" for rungs by
+    minutes, that none of these runs uses."""
+    modelling = entries[0].modelling
+    methods = {entry.method for entry in entries}
+    if modelling.target is not None and methods.isdisjoint(METHODS_WITH_PROBABILITY):
+        advice = "no method here asks for a probability to reach it; add --method gp-pi"
+        raise ConfigError("bench-modelling", f"--target {modelling.target}: {advice}")
+    if modelling.width != RECOMMENDED.width and methods.isdisjoint(METHODS_WITH_BOUND):
+        advice = "no method here has a confidence bound; add --method gp-lcb"
+        raise ConfigError("bench-modelling", f"--width {modelling.width}: {advice}")
+    minutes = entries[0].spending.minutes
+    if minutes is not None and not any(entry.stops_on_rungs for entry in entries):
+        advice = "no method here stops trainings on rungs; add --method gp-ei+asha"
+        raise ConfigError("bench-spend", f"--rung-minutes {minutes}: {advice}")
 
 
 def parse_contestant(

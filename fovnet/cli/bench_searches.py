@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from fovnet.bench.races import (
     parse_contestant,
     race,
     ranking_of,
+    refuse_idle_options,
     refuse_methods,
     refuse_priors,
 )
@@ -99,6 +101,17 @@ Eta = Annotated[
         callback=_refuse_small_eta, help="One of this many trainings on a rung continues."
     ),
 ]
+
+
+def _refuse_endless_rungs(minutes: float | None) -> float | None:
+    """The value of --rung-minutes.  Raises SearchError "search-schedule" for infinity."""
+    if minutes == math.inf:
+        raise SearchError(
+            "search-schedule", "--rung-minutes inf: give the minutes of the longest trainings."
+        )
+    return minutes
+
+
 LeastEpochs = Annotated[int, typer.Option(help="Minimum epochs of the first rung.")]
 Reuse = Annotated[
     bool,
@@ -108,6 +121,7 @@ RungMinutes = Annotated[
     float | None,
     typer.Option(
         min=0.001,
+        callback=_refuse_endless_rungs,
         help="Rungs are this many minutes, by the recorded costs, and a third, a ninth, ... of "
         "them (--eta); default: epochs.",
     ),
@@ -142,13 +156,16 @@ Targets = Annotated[
 Kernel = Annotated[str, typer.Option(help="matern52 or squared-exponential.")]
 Hyperparameters = Annotated[str, typer.Option(help="map or sampled.")]
 ScoreToReach = Annotated[
-    float | None, typer.Option(help="The loss that gp-pi asks to reach; default: any improvement.")
+    float | None,
+    typer.Option(
+        help="The loss that gp-pi, and gp-esp by it, ask to reach; default: any improvement."
+    ),
 ]
 WidthOfBound = Annotated[
     str,
     typer.Option(
-        help="Standard deviations from the mean to the bound of gp-lcb, or schedule: rising with "
-        "the draws."
+        help="Standard deviations from the mean to the bound of gp-lcb, also in gp-esp; or schedule: "
+        "rising with the draws."
     ),
 ]
 RankingSettings = Annotated[
@@ -233,6 +250,7 @@ def bench_search(
     table_by_path = {path: load_table(path) for path in tables or [own_table_path()]}
     refuse_priors(methods, prior or [], table_by_path)
     entries = entries_of(entry_template, table_by_path, contestants, runs, every_row_first=thesis)
+    refuse_idle_options(entries)
     _race_and_show(out_folder, table_by_path, entries, processes)
 
 

@@ -19,11 +19,13 @@ from fovnet.bench.races import (
     modelling_of,
     race,
     ranking_of,
+    refuse_idle_options,
     refuse_methods,
     spread_rows,
     success_curve,
 )
 from fovnet.bench.replay import ReplayedSearch, Slot, replay, replay_from_slots
+from fovnet.bench.spending import ReplaySpending
 from fovnet.bench.tables import RecordedTable, load_table
 from fovnet.drawing.canvas import png
 from fovnet.errors import ConfigError, SearchError
@@ -194,6 +196,37 @@ def test_another_word_for_a_model_is_refused_with_those_that_are_known(
     assert modelling_of(targets="raw", hyperparameters="sampled") == Modelling(
         "raw", hyperparameters="sampled"
     )
+
+
+@pytest.mark.parametrize("target", [float("nan"), float("inf")])
+def test_a_target_that_no_loss_can_reach_or_that_has_no_distance_is_refused(target: float) -> None:
+    with pytest.raises(ConfigError, match=r"give a finite loss.*bench-modelling"):
+        modelling_of(target)
+    with pytest.raises(ConfigError, match=r"ranked gives no distance.*bench-modelling"):
+        modelling_of(0.4, targets="ranked")
+
+
+def test_every_way_to_stop_on_rungs_names_its_rungs() -> None:
+    usual = Entry(Path(), "gp-ei", 0, 4)
+    for way, setting in (("asha", "eta=4"), ("asha-or-full", "eta=4"), ("full", "")):
+        assert replace(usual, spending=ReplaySpending(way, eta=4)).setting == setting
+    reaching = replace(usual, method="gp-esp", modelling=Modelling(target=0.4))
+    assert reaching.setting == "target=0.4"
+
+
+@pytest.mark.parametrize(
+    ("change", "advice"),
+    [
+        ({"modelling": Modelling(target=0.4)}, "add --method gp-pi"),
+        ({"modelling": Modelling(width="schedule")}, "add --method gp-lcb"),
+        ({"spending": ReplaySpending(minutes=1.0)}, r"add --method gp-ei\+asha"),
+    ],
+)
+def test_an_option_that_no_method_uses_is_refused_with_one_that_would(
+    change: dict[str, Any], advice: str
+) -> None:
+    with pytest.raises(ConfigError, match=advice):
+        refuse_idle_options([replace(Entry(Path(), "gp-ei", 0, 4), **change)])
 
 
 @pytest.mark.parametrize(

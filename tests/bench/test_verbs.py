@@ -75,6 +75,7 @@ def test_the_thesis_starts_from_every_row_once(line: Path, tmp_path: Path) -> No
     [
         ("propose --out x --method gp", "bench-method"),
         ("search no.npz --out x --kernel k", "bench-modelling"),
+        ("search no.npz --out x --rung-minutes inf", "search-schedule"),
         ("search no.npz --out x --method hyperopt-tpe --method gp-ie", "bench-method"),
     ],
 )
