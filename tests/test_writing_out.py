@@ -70,6 +70,7 @@ FOREIGN = {
     "volumes.tsv": b"volume_id\tsubject_id\tpath\nv\ts\tv.nii\n",
     "rows.tsv": b"row\tseconds\tfits\n1\t2\tyes\n",
     "scan.nii.gz": b"\x1f\x8b\x08 voxels",
+    "table.npz": b"PK\x03\x04-\x00\t\x00\n",
     "own.yaml": b"results: here\n",
     "facts.json": b'{"mine": 1}',
     "fovnet.json": b'{"fovnet": "is what I used"}',
@@ -102,6 +103,7 @@ def test_a_file_of_the_users_is_not_written_over(
     [
         ("patients.tsv", "a table of 2 columns, the first 'patient'"),
         ("scan.nii.gz", "is not a table"),
+        ("table.npz", "is not a table"),
     ],
 )
 def test_what_lies_there_is_told_and_what_is_wanted(name: str, seen: str, tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def folder_out(recogniser_by_file: Mapping[str, Callable[[Path], bool]], help_te
 def _content_in_words(path: Path) -> str:
     """What a file is, in words."""
     columns = read_columns(path)
-    if len(columns) <= 1:
+    if len(columns) <= 1 or not columns[0].isprintable():
         return "not a table"
     return f"a table of {len(columns)} columns, the first {columns[0][:40]!r}"
 
