@@ -90,15 +90,16 @@ def critical_figure(tests: Sequence[MethodDifferences]) -> Figure:
 
 
 def _draw_test(axis: Axes, test: MethodDifferences, height: float) -> None:
-    """In inches downwards: a title, the axis at 0.55, bars, names left and right."""
+    """In inches downwards: a title of up to two lines, the axis at 0.55, bars, names left and right."""
     k = len(test.methods)
     line = 0.55
     axis.set(xlim=(1, k), ylim=(height, 0))
     axis.set_axis_off()
+    title = f"after {test.draw} draws: {test.sentence}"
     axis.text(
         -0.55,
-        0.14,
-        f"after {test.draw} draws: {test.sentence}",
+        0.16,
+        title.replace("; ", ";\n"),  # in one line it is cut off
         transform=axis.get_yaxis_transform(),
         va="center",
     )

@@ -138,7 +138,7 @@ def sort_numbers(
     out_file: Annotated[Path, file_out(table_of(__name__), "A TSV file for the numbers.")],
     rate: Annotated[
         list[float] | None,
-        typer.Option(min=0, help="One or several learning rates; default: 0.001."),
+        typer.Option(min=0, max=1, help="One or several learning rates; default: 0.001."),
     ] = None,
     processes: Workers = 1,
 ) -> None:
