@@ -62,6 +62,12 @@ def falling(proposal):
     return Outcome("diverged", message="<nan>") if at["a"] == 3 and at["b"] == 2 else good
 
 
+def misleading(proposal):
+    """The better before the last rung, the worse on it."""
+    sign = 1.0 if proposal.epochs == 9 else -1.0
+    return Outcome("completed", score=50.0 + sign * proposal.row, seconds=3.0)
+
+
 OF_AXIS = {"schedule": Schedule("asha", 9), "modelling": Modelling(fidelity="axis")}
 WAYS = {
     "no score in the spread": ("gp-ei", 6, all_but_the_first_three, {}),
@@ -90,6 +96,7 @@ WAYS = {
         kind: ("gp-ei", 40, falling, {"schedule": Schedule(kind, 9), "asked": 7})
         for kind in ("hyperband", "asha")
     },
+    "asha-or-full": ("random", 40, misleading, {"schedule": Schedule("asha-or-full", 9, 2)}),
     "asha, along an axis": ("gp-ei", 40, falling, {**OF_AXIS, "asked": 9}),
     "asha under way": ("random", 6, falling, {"schedule": Schedule("asha", 9)}),
     "asha, by minutes": ("random", 9, falling, {"schedule": Schedule("asha", 9, minutes=9.0)}),
@@ -167,6 +174,7 @@ def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
             "after 1, 3 and 9 epochs (asha): of 5 configurations begun none went to the end",
         ),
         ("asha, by minutes", "Trainings were compared after 1, 3 and 9 minutes (asha)"),
+        ("asha-or-full", "went past the first rung in any case, as the best there was too seldom"),
         ("asha, one slot", "No two trainings that ran to the end can be compared"),
         ("hyperband", "already in the same order: after 1 epoch "),
     ],

@@ -19,6 +19,7 @@ from itertools import combinations
 from fovnet.records import json_key
 from fovnet.search.search import AnySearch
 from fovnet.search.space import Level
+from fovnet.search.spend.asha_or_full import UNCOMPARED
 from fovnet.search.spend.schedule import own_epochs
 from fovnet.search.trial import Trial, latest_trials
 
@@ -108,6 +109,7 @@ class Spending:
     passed_over_count  rows trained to their end that were once passed over for others of their
                     rung, one of which ended too
     better_than_preferred_count  those of them that ended better than all of these others
+    uncompared_count  rows that "asha-or-full" began, or took up again, without comparing them
     stopped_trainings  the most trained first, then the best
     stretches       every slot on the virtual clock
     """
@@ -122,6 +124,7 @@ class Spending:
     epochs_on_failed: int = field(metadata=json_key("on_failed"))
     passed_over_count: int = field(metadata=json_key("passed_over"))
     better_than_preferred_count: int = field(metadata=json_key("better"))
+    uncompared_count: int = field(metadata=json_key("uncompared"))
     stopped_trainings: tuple[StoppedTraining, ...] = field(metadata=json_key("stopped"))
     stretches: tuple[Stretch, ...] = field(metadata=json_key("slots"))
 
@@ -164,9 +167,18 @@ def review_spending(search: AnySearch, trials: Sequence[Trial]) -> Spending | No
         epochs_on_failed=sum(epochs_by_row[trial.proposal.row] for trial in failed_trials),
         passed_over_count=len(is_better_than_preferred),
         better_than_preferred_count=sum(is_better_than_preferred),
+        uncompared_count=_count_uncompared(search, trials),
         stopped_trainings=tuple(map(_stopped_training, _sort_most_trained_first(stopped_trials))),
         stretches=_stretches(search, trials),
     )
+
+
+def _count_uncompared(search: AnySearch, trials: Sequence[Trial]) -> int:
+    """The rows that "asha-or-full" began, or took up again, without comparing them; of another
+    schedule 0, as its brackets mean something else."""
+    if search.schedule.kind != "asha-or-full":
+        return 0
+    return len({trial.proposal.row for trial in trials if trial.proposal.bracket == UNCOMPARED})
 
 
 def _review_rung(

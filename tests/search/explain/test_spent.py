@@ -117,7 +117,7 @@ def test_ten_slots_are_counted_as_by_hand():
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-@pytest.mark.parametrize("kind", ["hyperband", "asha"])
+@pytest.mark.parametrize("kind", ["hyperband", "asha", "asha-or-full"])
 def test_every_epoch_and_every_training_is_counted_once(kind, workers):
     search = search_of(kind, workers)
     trials = spent(search, 12)
@@ -152,6 +152,21 @@ def test_every_epoch_and_every_training_is_counted_once(kind, workers):
         assert before is None or found.stretches[before].end_seconds <= one.begin_seconds + 1e-5
 
 
+def reversed_order(proposal):
+    """The score on the last rung is the worst of those that looked best before."""
+    sign = 1.0 if proposal.epochs == 9 else -1.0
+    return Outcome("completed", score=10.0 + sign * proposal.row / len(SPACE), seconds=1.0)
+
+
+@pytest.mark.parametrize("outcome_of", [loss, reversed_order])
+def test_only_a_search_that_doubts_its_rungs_begins_rows_without_comparing_them(outcome_of):
+    for kind in ("hyperband", "asha", "asha-or-full"):
+        search = search_of(kind)
+        spending = review_spending(search, spent(search, 20, outcome_of))
+        is_doubtful = kind == "asha-or-full" and outcome_of is reversed_order
+        assert (0 < spending.uncompared_count <= spending.begun_count) == is_doubtful
+
+
 def test_pairs_are_those_that_both_ended_and_constant_scores_keep_their_order():
     search = search_of()
     trials = spent(search, 14)
@@ -177,7 +192,7 @@ def test_a_search_that_trains_all_to_the_end_spends_nothing_of_its_own():
     assert review_spending(Search(SPACE, "random", 0, 1, 0, 4, SECONDS, SECONDS > 0), []) is None
 
 
-@pytest.mark.parametrize("kind", ["hyperband", "asha"])
+@pytest.mark.parametrize("kind", ["hyperband", "asha", "asha-or-full"])
 def test_the_explanation_counts_what_was_asked_in_full_trainings_and_time_in_own_epochs(kind):
     """Trainings took half as long again as predicted; of twelve asked for, the first ten are done."""
     search = search_of(kind, workers=2)

@@ -28,6 +28,7 @@ def spending_text(spending: Spending | None) -> str:
     sentences = [
         f"Trainings were compared after {lengths_of_rungs} {unit} ({spending.spend_name}): of "
         f"{several(spending.begun_count, 'configuration')} begun {ended_text} went to the end.",
+        *_uncompared_sentence(spending),
         f"They took {several(spending.epochs_spent, 'epoch')}, as many as "
         f"{spending.full_trainings:,.1f} full trainings; {percent(stopped_share)} of them on "
         f"trainings that were stopped, {percent(failed_share)} on failures.",
@@ -36,6 +37,15 @@ def spending_text(spending: Spending | None) -> str:
         "Whether a stopped training would have ended better is unknown.",
     ]
     return " ".join(sentences)
+
+
+def _uncompared_sentence(spending: Spending) -> Iterator[str]:
+    """How many trainings the search did not compare as early as it might; nothing where all were."""
+    if spending.uncompared_count:
+        yield (
+            f"{spending.uncompared_count:,} of these went past the first rung in any case, as the best "
+            "there was too seldom the best later."
+        )
 
 
 def _order_at_rungs_sentence(spending: Spending) -> str:
