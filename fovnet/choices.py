@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 # models of a search: `search.look.view.Modelling`
-Targets = Literal["half-ranked", "ranked", "raw"]
+Models = Literal["alternating", "single"]
+Targets = Literal["half-ranked", "half-limited", "ranked", "raw"]
 Kernel = Literal["matern52", "squared-exponential"]
 Hyperparameters = Literal["map", "sampled"]
 Choose = Literal["best", "drawn"]

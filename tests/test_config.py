@@ -380,6 +380,7 @@ def test_what_is_recommended_is_what_is_configured_by_default() -> None:
         search.fidelity,
         search.target,
         search.width,
+        search.models,
     )
     assert configured == astuple(RECOMMENDED)
     assert Mads().model_dump() == {

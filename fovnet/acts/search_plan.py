@@ -274,6 +274,7 @@ def _modelling_of(settings: Settings) -> Modelling:
         fidelity=search_settings.fidelity,
         target=search_settings.target,
         width=search_settings.width,
+        models=search_settings.models,
     )
 
 

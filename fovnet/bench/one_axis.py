@@ -182,7 +182,7 @@ def search_axis(step_count: int, seed: int) -> list[SearchStep]:
         initial=FIRST_SLOTS,
         predicted_seconds=np.full(POINT_COUNT, SECONDS_OF_POINT),
         feasible=np.ones(POINT_COUNT, dtype=bool),
-        modelling=Modelling(targets="raw"),
+        modelling=Modelling(targets="raw", models="single"),
     )
     proposals: list[Proposal] = []
     trial_by_slot: dict[int, Trial] = {}

@@ -41,7 +41,7 @@ from fovnet.maths.intervals import cluster_bootstrap, wilson_interval
 from fovnet.search.look.grid import choose_on_lattice
 from fovnet.search.look.uniform import choose_uniformly, default_initial_count
 from fovnet.search.look.view import RANKING, RECOMMENDED, Modelling, Ranking
-from fovnet.search.methods import METHODS
+from fovnet.search.methods import METHODS, METHODS_WITH_TURNS
 from fovnet.search.prior import Prior, read_prior
 from fovnet.search.search import Search
 from fovnet.search.space import Axis
@@ -133,6 +133,8 @@ class Entry:
             value_by_key["minutes"] = self.spending.minutes
         else:
             value_by_key.pop("fidelity", None)
+        if self.method != "gp-ei":
+            value_by_key.pop("models", None)
         if self.method not in METHODS_WITH_PROBABILITY:
             value_by_key.pop("target", None)
         if self.method not in METHODS_WITH_BOUND:
@@ -422,8 +424,8 @@ def refuse_priors(
 
 
 def refuse_idle_options(entries: Sequence[Entry]) -> None:
-    """Raise ConfigError "bench-modelling" for a target or a width, or "bench-spend" for rungs by
-    minutes, that none of these runs uses."""
+    """Raise ConfigError "bench-modelling" for a target, a width or a single model, or "bench-spend"
+    for rungs by minutes, that none of these runs uses."""
     modelling = entries[0].modelling
     methods = {entry.method for entry in entries}
     if modelling.target is not None and methods.isdisjoint(METHODS_WITH_PROBABILITY):
@@ -432,6 +434,9 @@ def refuse_idle_options(entries: Sequence[Entry]) -> None:
     if modelling.width != RECOMMENDED.width and methods.isdisjoint(METHODS_WITH_BOUND):
         advice = "no method here has a confidence bound; add --method gp-lcb"
         raise ConfigError("bench-modelling", f"--width {modelling.width}: {advice}")
+    if modelling.models == "single" and "gp-ei" not in methods:
+        advice = "no method here has models that alternate; add --method gp-ei"
+        raise ConfigError("bench-modelling", f"--models {modelling.models}: {advice}")
     minutes = entries[0].spending.minutes
     if minutes is not None and not any(entry.stops_on_rungs for entry in entries):
         advice = "no method here stops trainings on rungs; add --method gp-ei+asha"

@@ -121,7 +121,8 @@ def make_entries(
     `refuse_spending`."""
     row_count = len(table.space)
     usual_entry = Entry(table=path, method="", seed=0, draws=draws or row_count)
-    thesis_entry = replace(usual_entry, initial=1, modelling=Modelling(targets="raw"))
+    thesis_modelling = Modelling(targets="raw", models="single")
+    thesis_entry = replace(usual_entry, initial=1, modelling=thesis_modelling)
     run_count = runs or min(DEFAULT_RUNS, row_count)
     entries = []
     for name in names:

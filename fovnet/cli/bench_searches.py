@@ -151,7 +151,12 @@ Lead = Annotated[
     typer.Option(min=0, max=1, help="How far workers may run ahead of the results; 1: never wait."),
 ]
 Targets = Annotated[
-    str | None, typer.Option(help="How scores are modelled: half-ranked, ranked, raw.")
+    str | None,
+    typer.Option(help="How scores are modelled: half-ranked, half-limited, ranked, raw."),
+]
+Models = Annotated[
+    str | None,
+    typer.Option(help="Of gp-ei: alternating, a careful model and a bold one by turns, or single."),
 ]
 Kernel = Annotated[str, typer.Option(help="matern52 or squared-exponential.")]
 Hyperparameters = Annotated[str, typer.Option(help="map or sampled.")]
@@ -211,6 +216,7 @@ def bench_search(
     lead: Lead = 0.15,
     processes: Workers = 1,
     targets: Targets = None,
+    models: Models = None,
     kernel: Kernel = "matern52",
     hyperparameters: Hyperparameters = "map",
     target: ScoreToReach = None,
@@ -228,8 +234,13 @@ def bench_search(
     """
     if thesis:
         targets = targets or "raw"
+        models = models or "single"
         initial = initial or 1
-    kernel_options = {"kernel": kernel, "hyperparameters": hyperparameters}
+    kernel_options = {
+        "kernel": kernel,
+        "hyperparameters": hyperparameters,
+        "models": models or "alternating",
+    }
     score_options = {"targets": targets or "half-ranked", "fidelity": fidelity, "choose": choose}
     methods = list(dict.fromkeys(method or DEFAULT_METHODS))
     spending = ReplaySpending(spend, eta, least_epochs, reuse, rung_minutes)

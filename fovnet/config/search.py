@@ -23,6 +23,7 @@ from fovnet.choices import (
     Fidelity,
     Hyperparameters,
     Kernel,
+    Models,
     NeighbourLevels,
     PollCategories,
     PollOrder,
@@ -42,6 +43,7 @@ from fovnet.config.tree import describe_header, is_tree
 
 FORMS = ("numbers", "word")  # of `speed` and `width`
 METHODS_WITH_IMPROVEMENT = ("gp-ei", "gp-hyperband", "ensemble-ei", "gp-rgpe")
+METHODS_WITH_TURNS = ("gp-ei", "gp-hyperband", "gp-rgpe")
 POLLING_METHODS = ("mads", "a-mads")
 DIRECT_METHODS = (*POLLING_METHODS, "a-dogs")
 METHODS_WITH_PROBABILITY = ("gp-pi", "gp-esp")
@@ -68,7 +70,7 @@ REASON_AGAINST_TREE = {
 KEYS_ADDED_LATER = (
     "candidates", "spend", "eta", "least_epochs", "reuse", "fidelity", "choose", "neighbours",
     "mads", "ranking", "prior", "learn_from", "limits", "target", "width",
-    "rung_minutes",
+    "rung_minutes", "models",
 )
 """Keys of `search` that are left out of a record where they have their defaults."""
 # fmt: on
@@ -173,6 +175,7 @@ class Search(Section):
     choose        as in `fovnet.search.look.view`
     target        as in `fovnet.search.look.view`
     width         as in `fovnet.search.look.view`
+    models        as in `fovnet.search.look.view`
     neighbours    of the methods "mads" and "a-mads"
     mads          of these, and of "a-dogs"
     ranking       of the method "ranking"
@@ -192,6 +195,7 @@ class Search(Section):
         "hyperband", "gp-hyperband", "mads", "a-mads", "a-dogs", "ranking", "ensemble-ei", "gp-rgpe",
     ] = "gp-ei"
     # fmt: on
+    models: Models = "alternating"
     targets: Targets = "half-ranked"
     kernel: Kernel = "matern52"
     hyperparameters: Hyperparameters = "map"
@@ -464,6 +468,11 @@ class Search(Section):
             raise ValueError(
                 f"eta: {self.eta}: one of eta trainings continues from a rung; set 2 or more, 3 "
                 "is usual"
+            )
+        if self.models == "single" and self.method not in METHODS_WITH_TURNS:
+            raise ValueError(
+                f"models: method {self.method} has no two that could alternate; leave it out, or "
+                "set method to gp-ei"
             )
         if self.choose == "drawn" and self.method not in METHODS_WITH_IMPROVEMENT:
             raise ValueError(

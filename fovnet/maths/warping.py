@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
 FARTHEST_VALUE = 1e9
 """Standard deviations, so many that farther ones differ in nothing."""
+RANK_LIMIT = 3.0
+"""How much farther than by its rank a loss of the worse half may lie in `limit_worse_half`."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,22 @@ def rank_worse_half(scores: Floats) -> Target:
     would. Source: Song et al., *The Vizier Gaussian process bandit algorithm* (2024),
     arXiv:2408.11527, section 3.2.
     """
+    return _warp_worse_half(scores)
+
+
+def limit_worse_half(scores: Floats) -> Target:
+    """Both halves keep their distances, the worse one up to RANK_LIMIT times the value that
+    `rank_worse_half` gives it.
+
+    Ranks alone spread losses that are nearly equal as far as those of the better half, so that a
+    model sees differences between trainings that have all learned nothing.
+    """
+    return _warp_worse_half(scores, RANK_LIMIT)
+
+
+def _warp_worse_half(scores: Floats, rank_limit: float | None = None) -> Target:
+    """The target of scores (n,) whose better half keeps its distances; the worse half is ranked,
+    or keeps its distances up to `rank_limit` times those of the ranks."""
     # halved: the mean of two losses of 1e308 would overflow
     median = float(np.median(scores / 2))
     is_better = scores / 2 <= median
@@ -81,6 +99,10 @@ def rank_worse_half(scores: Floats) -> Target:
     has_distances = better_spread > 0.0
     quantiles = (mean_ranks(scores) - 0.5) / len(scores)  # in (0, 1), above 1/2 for the worse half
     warped_scores = (better_spread or 1.0) * ndtri(np.maximum(quantiles, 0.5))
+    if rank_limit is not None and has_distances:
+        with np.errstate(over="ignore"):
+            distances = np.maximum(scores / 2 - median, 0.0) / scale
+        warped_scores = np.minimum(rank_limit * warped_scores, distances)
     warped_scores[is_better] = better_distances
     return _standard_target(scores, warped_scores, 2 * scale if has_distances else None)
 
@@ -119,6 +141,7 @@ def _standard_target(scores: Floats, warped_scores: Floats, scale: float | None)
 
 TARGETS: Mapping[str, Callable[[Floats], Target]] = {
     "half-ranked": rank_worse_half,
+    "half-limited": limit_worse_half,
     "ranked": rank_all,
     "raw": keep_scores,
 }

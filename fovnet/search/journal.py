@@ -13,7 +13,7 @@ be read at any time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +22,15 @@ from zipfile import BadZipFile
 
 from fovnet.errors import SearchError
 from fovnet.machine.locks import take_lock
-from fovnet.records import read_json, read_npz, why_no_folder, write_json, write_npz
+from fovnet.records import (
+    digest,
+    is_stamped,
+    read_json,
+    read_npz,
+    why_no_folder,
+    write_json,
+    write_npz,
+)
 from fovnet.search.look.view import DEFAULT_CANDIDATES, Modelling, Polling, Ranking
 from fovnet.search.prior import read_prior, write_prior
 from fovnet.search.search import AnySearch, Search, propose_slot
@@ -45,6 +53,9 @@ OTHER_TREE_TEXTS = {
     "costs": "its search began with other costs (device, limits, slices, or the formulas of another "
     "version of fovnet)",
 }
+
+SETTINGS_ADDED_LATER = ("candidates", "schedule", "polling", "ranking", "prior_sha256", "models")
+"""Keys of search.json that only some searches have."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +143,7 @@ def lock_journal(folder: Path) -> Iterator[None]:
 def open_journal(folder: Path, search: AnySearch) -> Journal:
     """The journal of `search` in a folder locked by the caller, new or resumed.  Raises SearchError
     if it is another search's."""
+    search = _with_models_of_journal(folder, search)
     is_begun = (folder / "search.json").exists()
     if is_begun:
         refuse_another_search(folder, search)
@@ -141,6 +153,29 @@ def open_journal(folder: Path, search: AnySearch) -> Journal:
     if isinstance(search, Search) and search.prior is not None:
         write_prior(search.prior, folder / PRIOR_FILE_NAME)
     return Journal(folder, search)
+
+
+def _with_models_of_journal(folder: Path, search: AnySearch) -> AnySearch:
+    """The search, with a single model if the journal in `folder` was begun before models could
+    alternate: then search.json does not name them, or, where a workflow has deleted that to begin
+    again, the stamp of its trials is that of such a search."""
+    assert isinstance(search, Search | TreeSearch)
+    single = replace(search, modelling=replace(search.modelling, models="single"))
+    if (folder / "search.json").exists():
+        is_single = "models" not in read_header(folder)
+    else:
+        is_single = _stamp_of_trials(folder) == digest(single.identity)
+    if is_single:
+        return single
+    return search
+
+
+def _stamp_of_trials(folder: Path) -> str | None:
+    """The hash of the search that wrote the first readable trial; None without one."""
+    for path in sorted(folder.glob("slot-*.json")):
+        if is_stamped(path):
+            return str(read_json(path)["fovnet"]["settings_sha256"])
+    return None
 
 
 def _holds_arrays(path: Path) -> bool:
@@ -155,8 +190,10 @@ def refuse_another_search(folder: Path, search: AnySearch) -> None:
     """Raises SearchError if the journal in `folder` is another search's; the number of trials may
     differ."""
     header = read_header(folder)
-    later_settings = dict.fromkeys(("candidates", "schedule", "polling", "ranking", "prior_sha256"))
-    for key, value in {**later_settings, **search.identity}.items():
+    identity = dict(search.identity)
+    for later_setting in SETTINGS_ADDED_LATER:
+        identity.setdefault(later_setting)
+    for key, value in identity.items():
         if header.get(key) != value:
             if key == "predicted_seconds_sha256":
                 raise SearchError(
@@ -200,6 +237,11 @@ def read_search(folder: Path, costs_of: CostsOf = equal_costs_of) -> AnySearch:
     return _read_tree_search(folder, costs_of)
 
 
+def _modelling_of(header: Mapping[str, Any]) -> Modelling:
+    """How the search of a journal models its scores, from its search.json."""
+    return Modelling(**header["modelling"], models=header.get("models", "single"))
+
+
 def _read_space_search(folder: Path) -> Search:
     """The search of a journal over a finite space.  Raises SearchError as `read_search`."""
     header = read_header(folder)
@@ -214,7 +256,7 @@ def _read_space_search(folder: Path) -> Search:
             **header_settings,
             predicted_seconds=arrays["predicted_seconds"],
             feasible=arrays["feasible"],
-            modelling=Modelling(**header["modelling"]),
+            modelling=_modelling_of(header),
             memory=arrays.get("memory"),
             candidates=header.get("candidates", DEFAULT_CANDIDATES),
             schedule=Schedule(**header.get("schedule", {})),
@@ -244,7 +286,7 @@ def _read_tree_search(folder: Path, costs_of: CostsOf) -> TreeSearch:
             Tree.from_facts(header["tree"]),
             **settings,
             costs=costs_of(header["costs"]),
-            modelling=Modelling(**header["modelling"]),
+            modelling=_modelling_of(header),
             schedule=Schedule(**header.get("schedule", {})),
         )
         if "polling" in header:

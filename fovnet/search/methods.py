@@ -16,11 +16,11 @@ from fovnet.search.look.entropic import (
 )
 from fovnet.search.look.gaussian import (
     choose_by_confidence_bound,
-    choose_by_expected_improvement,
     choose_by_improvement_probability,
     choose_by_thompson_draw,
 )
 from fovnet.search.look.grid import choose_on_lattice
+from fovnet.search.look.improvement import choose_by_expected_improvement
 from fovnet.search.look.mads import choose_by_mads
 from fovnet.search.look.pool import on_pool
 from fovnet.search.look.ranking import choose_by_ranking
@@ -73,6 +73,8 @@ METHODS: Mapping[str, Method] = {
 POLLING_METHODS = ("mads", "a-mads")
 DIRECT_METHODS = (*POLLING_METHODS, "a-dogs")
 """Methods that `Polling` is for."""
+METHODS_WITH_TURNS = ("gp-ei", "gp-hyperband", "gp-rgpe")
+"""Methods whose models may alternate, the last one's where no earlier search taught it."""
 
 FIRST_SLOTS: Mapping[str, int] = {"tpe": STARTUPS, "mads": 3, "a-mads": 3, "a-dogs": 3}
 """Number of first slots without a model, where it is not that of `default_initial_count`."""

@@ -31,7 +31,7 @@ from fovnet.search.look.view import (
     Ranking,
     View,
 )
-from fovnet.search.methods import DIRECT_METHODS, FIRST_SLOTS, METHODS
+from fovnet.search.methods import DIRECT_METHODS, FIRST_SLOTS, METHODS, METHODS_WITH_TURNS
 from fovnet.search.prior import Prior
 from fovnet.search.space import Level, Space
 from fovnet.search.spend.ledger import Begin, GoOn, Ledger, LedgerEntry, Move, Spend
@@ -376,6 +376,8 @@ class Search(AnySearch):
         if self.candidates != DEFAULT_CANDIDATES:
             facts["candidates"] = self.candidates
         facts |= self.schedule.facts
+        if self.method in METHODS_WITH_TURNS and self.modelling.models != "single":
+            facts["models"] = self.modelling.models
         if self.method in DIRECT_METHODS:
             facts["polling"] = self.polling.facts
         if self.method == "ranking":

@@ -16,7 +16,13 @@ from fovnet.search.clock import LEAD, SlotsInSight
 from fovnet.search.look.neighbour_rules import level_rules
 from fovnet.search.look.tree_view import TreeView
 from fovnet.search.look.view import POLLING, RECOMMENDED, Modelling, Polling
-from fovnet.search.methods import DEFAULT_FIRST_POINTS, DIRECT_METHODS, FIRST_POINTS, METHODS
+from fovnet.search.methods import (
+    DEFAULT_FIRST_POINTS,
+    DIRECT_METHODS,
+    FIRST_POINTS,
+    METHODS,
+    METHODS_WITH_TURNS,
+)
 from fovnet.search.search import AnySearch, Pick, Sight
 from fovnet.search.spend.ledger import LedgerEntry
 from fovnet.search.spend.schedule import FULL, Schedule
@@ -91,6 +97,8 @@ class TreeSearch(AnySearch):
             "costs": dict(self.costs.facts),
         }
         facts |= self.schedule.facts
+        if self.method in METHODS_WITH_TURNS and self.modelling.models != "single":
+            facts["models"] = self.modelling.models
         if self.method in DIRECT_METHODS:
             facts["polling"] = self.polling.facts
         return facts

@@ -110,7 +110,7 @@ def test_first_rows_are_spread_and_what_stops_trainings_needs_curves(
     path = tmp_path / "made.npz"
     made = make_entries(path, table, ["random", THESIS_CONTESTANT], 10, None)
     assert [entry.first for entry in made] == 2 * list(range(0, 30, 3))
-    assert {entry.setting for entry in made[10:]} == {"initial=1 targets=raw"}
+    assert {entry.setting for entry in made[10:]} == {"initial=1 models=single targets=raw"}
     ends = RecordedTable("ends", table.space, table.loss, table.cost)
     assert "gp-ei+asha" in comparable_contestants(table)
     assert not {"gp-ei+asha", "hyperband", "dehb"} & set(comparable_contestants(ends))

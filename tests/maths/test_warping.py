@@ -8,7 +8,14 @@ from hypothesis.strategies import floats, integers
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from fovnet.maths.warping import TARGETS, keep_scores, rank_all, rank_worse_half
+from fovnet.maths.warping import (
+    RANK_LIMIT,
+    TARGETS,
+    keep_scores,
+    limit_worse_half,
+    rank_all,
+    rank_worse_half,
+)
 
 SCORES = arrays(
     np.float64, integers(1, 30), elements=floats(-1e6, 1e6).map(lambda value: round(value, 3))
@@ -35,6 +42,20 @@ def test_a_giant_among_the_bad_changes_nothing():
 def test_the_better_half_keeps_its_distances():
     warped = rank_worse_half(np.array([0.0, 1.0, 3.0, 50.0, 70.0])).values
     assert np.isclose((warped[2] - warped[1]) / (warped[1] - warped[0]), 2.0)
+
+
+def distances_above_middle(target, middle):
+    """The distances of the values from the middle one, in units of the best one's."""
+    return (target.values - target.values[middle]) / (target.values[middle] - target.values[0])
+
+
+def test_a_limited_loss_lies_as_far_as_it_is_or_as_its_rank_times_the_limit():
+    y = np.array([0.0, 0.5, 1.0, 1.01, 1.02, 1e30, 1e300])
+    limited = distances_above_middle(limit_worse_half(y), 3)
+    ranked = distances_above_middle(rank_worse_half(y), 3)
+    kept = distances_above_middle(keep_scores(y[:5]), 3)
+    np.testing.assert_allclose(limited[:5], kept)
+    np.testing.assert_allclose(limited[5:], RANK_LIMIT * ranked[5:])
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -12,7 +12,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fovnet.errors import SearchError
 from fovnet.records import digest, read_json, read_npz
+from fovnet.search.look.view import RECOMMENDED, Modelling
 from fovnet.search.methods import METHODS
 from fovnet.search.run import run_search
 from fovnet.search.search import Search, propose_slot
@@ -91,6 +93,8 @@ RECORDED = {
     ),
 }
 """The digest and the rows of a search with each method."""
+MODELS = {"gp-ei": "single", "gp-hyperband": "single", "gp-rgpe": "single"}
+"""Of the methods whose models alternate now: those that they had, and that their journals go on with."""
 
 
 def outcome(proposal):
@@ -103,10 +107,11 @@ def outcome(proposal):
 
 
 def defined(method):
-    """The definition of a search of three workers."""
+    """The definition of a search of three workers, as before models could alternate."""
+    modelling = Modelling(models=MODELS.get(method, "alternating"))
     seconds = np.random.default_rng(0).uniform(1, 9, len(SPACE)).round(3)
     every, memory = np.ones(len(SPACE), dtype=bool), np.linspace(1e9, 4e9, len(SPACE))
-    return Search(SPACE, method, 3, 3, 0, 4, seconds, every, memory=memory)
+    return Search(SPACE, method, 3, 3, 0, 4, seconds, every, modelling, memory=memory)
 
 
 def searched(method):
@@ -181,3 +186,23 @@ def test_the_files_of_a_journal_are_those_that_its_search_always_wrote(tmp_path,
         search = replace(search, schedule=Schedule(spend, 9))
     run_search(search, trials=14, folder=tmp_path, submit=train)
     assert digest(facts_on_disk(tmp_path))[:16] == JOURNALS[method]
+
+
+@pytest.mark.parametrize("method", MODELS)
+def test_a_journal_of_before_goes_on_with_a_single_model(tmp_path, method):
+    """Asked for again with today's models it is continued, and ends as it always would have."""
+    before = defined(method)
+    if METHODS[method].spend != "full":
+        before = replace(before, schedule=Schedule(METHODS[method].spend, 9))
+    now = replace(before, modelling=RECOMMENDED)
+    run_search(before, trials=5, folder=tmp_path, submit=train)
+    run_search(now, trials=14, folder=tmp_path, submit=train)
+    assert digest(facts_on_disk(tmp_path))[:16] == JOURNALS[method]
+
+
+@pytest.mark.parametrize("method", MODELS)
+def test_a_journal_of_alternating_models_is_not_that_of_a_single_one(tmp_path, method):
+    now = replace(defined(method), modelling=RECOMMENDED)
+    run_search(now, trials=5, folder=tmp_path, submit=train)
+    with pytest.raises(SearchError, match="models = alternating"):
+        run_search(defined(method), trials=5, folder=tmp_path, submit=train)

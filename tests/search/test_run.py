@@ -361,18 +361,18 @@ def test_killed_at_any_moment_and_started_again_it_ends_with_the_same_trials(
 def test_a_search_ends_where_little_is_left_to_gain_and_says_so(tmp_path):
     """The first forecast below the bound is where it ends; without the bound the same journal goes on."""
     whole = search(tmp_path / "whole", workers=1, trials=40)
-    regrets = [
-        trial.proposal.forecast.expected_regret for trial in whole if trial.proposal.forecast
-    ]
-    bound = sorted(regrets)[len(regrets) // 3]
+    regrets = {
+        trial.proposal.slot: trial.proposal.expected_regret
+        for trial in whole
+        if trial.proposal.expected_regret is not None
+    }
+    bound = sorted(regrets.values())[len(regrets) // 3]
     # one worker sees all that came before
     scores = np.cumsum([trial.score is not None for trial in whole])
     first = next(
-        trial.proposal.slot
-        for trial in whole
-        if trial.proposal.forecast
-        and trial.proposal.forecast.expected_regret < bound
-        and scores[trial.proposal.slot - 1] >= ENOUGH_SCORES * len(SPACE.axes)
+        slot
+        for slot, regret in regrets.items()
+        if regret < bound and scores[slot - 1] >= ENOUGH_SCORES * len(SPACE.axes)
     )
     stopped = search(tmp_path / "stopped", workers=1, trials=40, stop_below_regret=bound)
     assert len(stopped) == first
@@ -438,12 +438,10 @@ def test_the_regret_that_is_left_is_seldom_less_than_what_was_gained(tmp_path):
         trials = search(tmp_path / str(seed), workers=1, trials=30, seed=seed)
         scores = [np.inf if trial.score is None else trial.score for trial in trials]
         for trial in trials:
-            if trial.proposal.forecast:
+            regret = trial.proposal.expected_regret
+            if regret is not None:
                 slot = trial.proposal.slot
-                gaps.append(
-                    trial.proposal.forecast.expected_regret
-                    - max(0.0, min(scores[:slot]) - min(scores[slot:]))
-                )
+                gaps.append(regret - max(0.0, min(scores[:slot]) - min(scores[slot:])))
     assert np.mean(gaps) > 0.0
 
 

@@ -65,7 +65,7 @@ def begin(
             (folder / "search.json").unlink()
         _remove_outdated(folder, source)
         _refuse_other_predictions(folder, search)
-        open_journal(folder, search)
+        search = open_journal(folder, search).search
         write_more()
         # without a number of trials, unlike a search in one process: requesting more must not
         # restart the search

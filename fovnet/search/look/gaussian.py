@@ -1,5 +1,5 @@
-"""gp-ei, gp-pi, gp-lcb, gp-ts: the free row of best acquisition value under a Gaussian process,
-given its probability to train.
+"""gp-pi, gp-lcb, gp-ts, and what the others are made of: the free row of best acquisition value under
+a Gaussian process, given its probability to train.
 
     n  trials with a score
     M  rows of the space
@@ -10,7 +10,7 @@ given its probability to train.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -90,8 +90,9 @@ class Belief:
         return round_to_six_digits(float(np.mean(regrets)) * self.target.unit)
 
 
-def believe(view: View) -> Belief:
-    """The posterior of a view with at least one score.
+def believe(view: View, stretch: float = 1.0) -> Belief:
+    """The posterior of a view with at least one score; the lengthscales of the axes are those
+    fitted, times `stretch`.
 
     Pending rows count as observed at their posterior mean ("kriging believer"): the mean is
     unchanged, the variance near them vanishes, and the next worker searches elsewhere.  Source:
@@ -111,8 +112,16 @@ def believe(view: View) -> Belief:
         target_scores = fitted_scores
     target = _warp_scores(modelling.targets, target_scores.tobytes())
     thetas = _thetas(view, space, fitted_rows, fitted_scores)
+    if stretch != 1.0:
+        thetas = thetas.copy()
+        thetas[:, : space.scales.axis_count] += np.log(stretch)
     processes = _cached_processes(
-        space, thetas, modelling.kernel, fitting.fitted_count(len(observed_rows)), len(view.space)
+        space,
+        thetas,
+        modelling.kernel,
+        fitting.fitted_count(len(observed_rows)),
+        len(view.space),
+        stretch,
     )
     pending_rows = np.array(view.pending_rows, dtype=np.int64)
     posteriors = [
@@ -167,19 +176,26 @@ class _LastProcesses(NamedTuple):
     processes: tuple[Growing, ...]
 
 
-_LAST_PROCESSES: list[_LastProcesses] = []
-"""At most one.  With 1,000 trials of 34,300 rows a process takes 284 MB, so they are deleted before new
-ones are made."""
+_LAST_PROCESSES: dict[float, _LastProcesses] = {}
+"""Of each stretch those of the last search.  With 1,000 trials of 34,300 rows a process takes 284 MB,
+so they are deleted before new ones are made."""
 
 
 def _cached_processes(
-    space: Space, thetas: Floats, kernel: str, settled_count: int, row_count: int
+    space: Space,
+    thetas: Floats,
+    kernel: str,
+    settled_count: int,
+    row_count: int,
+    stretch: float,
 ) -> tuple[Growing, ...]:
-    """The processes (S,) of all thetas (S, p + 2); those of the last call again if it was the same, or
-    what they know of the observed points if it was of another table of the same tree.
-    `settled_count` and `row_count` are those of `Growing`."""
+    """The processes (S,) of all thetas (S, p + 2); those of the last call of this stretch again if it
+    was the same, or what they know of the observed points if it was of another table of the same
+    tree.  `settled_count` and `row_count` are those of `Growing`."""
     key = (thetas.tobytes(), kernel, settled_count, row_count == len(space))
-    last = _LAST_PROCESSES.pop() if _LAST_PROCESSES else None
+    if any(kept.space.scales is not space.scales for kept in _LAST_PROCESSES.values()):
+        _LAST_PROCESSES.clear()
+    last = _LAST_PROCESSES.pop(stretch, None)
     if last and last.space is space and last.key == key:
         processes = last.processes
     elif last and last.space.scales is space.scales and last.key == key:
@@ -190,14 +206,8 @@ def _cached_processes(
             Growing(space.unit_cube, space.scales, theta, KERNELS[kernel], settled_count, row_count)
             for theta in thetas
         )
-    _LAST_PROCESSES.append(_LastProcesses(space, key, processes))
+    _LAST_PROCESSES[stretch] = _LastProcesses(space, key, processes)
     return processes
-
-
-def choose_by_expected_improvement(view: View) -> Choice:
-    """The row of greatest log expected improvement (with `per_second`, per predicted second),
-    weighted by its probability to train (`Chances.best`)."""
-    return choose_from_best(view, most_improving_rows)
 
 
 def choose_by_improvement_probability(view: View) -> Choice:
@@ -312,6 +322,13 @@ def lowest_drawn_rows(view: View, belief: Belief, chances: Chances) -> Integers:
 
 def forecast_row(view: View, belief: Belief, chances: Chances, row: int) -> Forecast:
     """The forecast of a row, in units of the score, with the expected regret over all free rows."""
+    return replace(
+        forecast_score(belief, chances, row), expected_regret=belief.expected_regret(view.is_free)
+    )
+
+
+def forecast_score(belief: Belief, chances: Chances, row: int) -> Forecast:
+    """The forecast of a row, in units of the score, without an expected regret."""
     mean, variance = moments_of_belief(belief)
     noise_variance = float(np.mean([process.noise for process in belief.processes]))
     half_width = NORMAL_QUANTILE * float(np.sqrt(variance[row] + noise_variance))
@@ -320,7 +337,7 @@ def forecast_row(view: View, belief: Belief, chances: Chances, row: int) -> Fore
         low=_score_at_band_end(belief.target, float(mean[row] - half_width)),
         high=_score_at_band_end(belief.target, float(mean[row] + half_width)),
         chance_to_train=chances.chance_of_row(row),
-        expected_regret=belief.expected_regret(view.is_free),
+        expected_regret=None,
     )
 
 

@@ -27,13 +27,13 @@ from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.gaussian import (
     Belief,
     believe,
-    choose_by_expected_improvement,
     choose_from_best,
     moments_of_belief,
     most_improving_rows,
 )
 from fovnet.search.look.guard import misranking_matrix, predict_left_out
 from fovnet.search.look.hyperparameters import choose_fitted_indices
+from fovnet.search.look.improvement import choose_by_expected_improvement
 from fovnet.search.look.view import Choice, View
 from fovnet.search.prior import EarlierSearch
 from fovnet.search.space import Axis, Space

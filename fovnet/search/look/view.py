@@ -17,6 +17,7 @@ from fovnet.choices import (
     Fidelity,
     Hyperparameters,
     Kernel,
+    Models,
     NeighbourLevels,
     PollCategories,
     PollOrder,
@@ -46,7 +47,7 @@ class Modelling:
     """How a method models the scores (grid, random and tpe do not); the defaults are recommended.
 
     targets          values modelled: "half-ranked" keeps distances in the better half only,
-                     "ranked" none, "raw" all
+                     "half-limited" in the worse half too, up to a limit, "ranked" none, "raw" all
     kernel           covariance function, which sets the assumed smoothness of the loss
     hyperparameters  "map": maximum a posteriori; "sampled": averaged over a few draws from their
                      posterior
@@ -59,6 +60,8 @@ class Modelling:
     target           score that "gp-pi" asks to reach, until one does; None: any improvement
     width            standard deviations from the mean to the bound of "gp-lcb"; or "schedule": as
                      many as make it hold everywhere, rising with the trials
+    models           "alternating": "gp-ei" chooses every second row by a bolder model, where a
+                     failure has the worst score (`look.improvement`); "single": never
     """
 
     targets: Targets = "half-ranked"
@@ -69,12 +72,14 @@ class Modelling:
     fidelity: Fidelity = "latest"
     target: float | None = None
     width: BoundWidth = DEFAULT_WIDTH
+    models: Models = "alternating"
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The modelling as JSON; without the last four where they have their defaults, as in
-        journals of before."""
+        """The modelling as JSON, without `models`; without the four before where they have their
+        defaults, as in journals of before."""
         facts = asdict(self)
+        del facts["models"]
         for name, default in DEFAULTS_ADDED_LATER.items():
             if facts[name] == default:
                 del facts[name]
@@ -302,7 +307,7 @@ class View:
     def failed_rows(self) -> NDArray[np.int64]:
         """Rows that failed because of their configuration, except out of memory if there are memory
         estimates."""
-        return _rows_of_trials(filter(self._is_failure, self.latest_trials))
+        return _rows_of_trials(filter(self.is_failure, self.latest_trials))
 
     @property
     def training_outcomes(self) -> RowOutcomes:
@@ -311,12 +316,12 @@ class View:
         trials = [
             trial
             for trial in self.latest_trials
-            if trial.score is not None or self._is_failure(trial)
+            if trial.score is not None or self.is_failure(trial)
         ]
         did_train = [trial.score is not None for trial in trials]
         return RowOutcomes(_rows_of_trials(trials), np.array(did_train, dtype=bool))
 
-    def _is_failure(self, trial: Trial) -> bool:
+    def is_failure(self, trial: Trial) -> bool:
         """Whether a trial failed because of its configuration, and not for a lack of memory that
         the memory estimates are to explain."""
         is_explained_by_memory = self.memory is not None and trial.outcome.status == "out_of_memory"

@@ -25,6 +25,7 @@ from fovnet.search.jobs.proposals import (
 )
 from fovnet.search.jobs.steps import begin, finish, gather, is_on_record, propose
 from fovnet.search.journal import lock_journal, read_search, replay
+from fovnet.search.look.view import Modelling
 from fovnet.search.run import run_search
 from fovnet.search.search import Search
 from fovnet.search.space import Space
@@ -175,11 +176,8 @@ def test_it_ends_where_the_search_in_one_process_ends_when_little_is_left_to_gai
 ) -> None:
     search = searched("gp-ei", workers=2)
     whole = run_search(search, trials=30, folder=tmp_path / "whole", submit=train)
-    bound = float(
-        np.median(
-            [trial.proposal.forecast.expected_regret for trial in whole if trial.proposal.forecast]
-        )
-    )
+    regrets = [trial.proposal.expected_regret for trial in whole]
+    bound = float(np.median([regret for regret in regrets if regret is not None]))
     stopped = run_search(
         search, trials=30, folder=tmp_path / "stopped", submit=train, stop_below_regret=bound
     )
@@ -222,6 +220,21 @@ def test_begun_anew_for_the_same_slices_it_keeps_its_trials_and_for_others_none(
     begin(longer, tmp_path, "slices cut otherwise")
     assert np.array_equal(read_search(tmp_path).predicted_seconds, longer.predicted_seconds)
     assert not list(tmp_path.glob("slot-*")) and not list(tmp_path.glob("proposal-*"))
+
+
+def test_more_trials_of_a_journal_from_before_models_alternated_are_those_of_its_single_model(
+    tmp_path: Path,
+) -> None:
+    """Snakemake deletes search.json before the job that writes it: the trials say whose they are."""
+    now = searched("gp-ei", 3)
+    before = replace(now, modelling=Modelling(models="single"))
+    run_as_jobs(tmp_path, before, 8, np.random.default_rng(0))
+    header = (tmp_path / "search.json").read_bytes()
+    (tmp_path / "search.json").unlink()
+    longer = run_as_jobs(tmp_path, now, 14, np.random.default_rng(1))
+    assert (tmp_path / "search.json").read_bytes() == header
+    whole = run_search(before, trials=14, folder=tmp_path / "whole", submit=train)
+    assert repr(longer) == repr(whole)
 
 
 def test_what_lies_beside_a_journal_is_written_by_whoever_may_begin_it(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """What the entropy searches promise: the row that tells most, of all that may be tried, by the formulas as
 they are written."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import entr, log_ndtr
@@ -184,8 +186,10 @@ def test_gp_es_takes_the_row_that_tells_most_about_which_is_the_lowest(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_gp_esp_takes_of_the_choices_of_the_others_the_one_that_tells_most(seed):
     view = tiny_view(seed)
+    single_view = replace(view, modelling=replace(view.modelling, models="single"))
     rows = {
-        METHODS[name].look(view).row for name in ("gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes")
+        METHODS[name].look(single_view).row
+        for name in ("gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes")
     }
     told, choice = told_by(view, rows), choose_by_entropy_portfolio(view)
     assert choice.row in rows and told[choice.row] > max(told.values()) - 0.03

@@ -28,10 +28,10 @@ from fovnet.search.look.gaussian import (
     add_rung_axis,
     believe,
     choose_by_confidence_bound,
-    choose_by_expected_improvement,
     choose_by_improvement_probability,
     choose_by_thompson_draw,
 )
+from fovnet.search.look.improvement import choose_by_expected_improvement
 from fovnet.search.look.view import Modelling, View
 from fovnet.search.methods import METHODS
 from fovnet.search.space import Space

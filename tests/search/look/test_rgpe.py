@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from fovnet.search.learn.training import Lessons, learn
-from fovnet.search.look.gaussian import believe, choose_by_expected_improvement, moments_of_belief
+from fovnet.search.look.gaussian import believe, moments_of_belief
 from fovnet.search.look.guard import count_misranked_pairs
+from fovnet.search.look.improvement import choose_by_expected_improvement
 from fovnet.search.look.rgpe import (
     BOOTSTRAP_DRAWS,
     believe_taught,

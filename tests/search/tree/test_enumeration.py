@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fovnet.search.look import pool
-from fovnet.search.look.gaussian import choose_by_expected_improvement
+from fovnet.search.look.improvement import choose_by_expected_improvement
 from fovnet.search.look.tree_view import TreeView
 from fovnet.search.look.view import View
 from fovnet.search.space import Axis, Space
