@@ -41,7 +41,7 @@ from fovnet.maths.intervals import cluster_bootstrap, wilson_interval
 from fovnet.search.look.grid import choose_on_lattice
 from fovnet.search.look.uniform import choose_uniformly, default_initial_count
 from fovnet.search.look.view import RANKING, RECOMMENDED, Modelling, Ranking
-from fovnet.search.methods import METHODS, METHODS_WITH_TURNS
+from fovnet.search.methods import METHODS
 from fovnet.search.prior import Prior, read_prior
 from fovnet.search.search import Search
 from fovnet.search.space import Axis

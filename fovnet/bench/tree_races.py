@@ -29,6 +29,7 @@ from fovnet.bench.tree_problems import make_problem
 from fovnet.errors import ConfigError, SearchError
 from fovnet.machine.threads import one_thread
 from fovnet.records import digest, read_json, write_json
+from fovnet.search.look.view import RECOMMENDED
 from fovnet.search.methods import METHODS
 from fovnet.search.search import propose_slot, training_seed
 from fovnet.search.tree.tree import Configuration
@@ -152,7 +153,7 @@ def run_or_read(folder: Path, entry: TreeEntry) -> TreeRun:
     """The run of an entry, read from `folder`, or made and left there."""
     problem = make_problem(entry.problem, entry.data)
     entry_facts = {key: value for key, value in asdict(entry).items() if key != "data"}
-    key = digest([entry_facts, entry.setting, problem.facts])[:12]
+    key = digest([entry_facts, entry.setting, problem.facts, asdict(RECOMMENDED)])[:12]
     path = folder / f"{entry.problem}-{entry.contestant}-{entry.seed:03d}-{key}.json"
     if not path.exists():
         run = make_run(entry)

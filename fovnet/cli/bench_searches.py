@@ -190,7 +190,7 @@ AsInThesis = Annotated[
     bool,
     typer.Option(
         "--thesis",
-        help="As in Bertrand's thesis: raw targets, a model from the second draw, every row "
+        help="As in Bertrand's thesis: raw targets, a single model from the second draw on, every row "
         "first once.",
     ),
 ]

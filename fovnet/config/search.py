@@ -43,7 +43,6 @@ from fovnet.config.tree import describe_header, is_tree
 
 FORMS = ("numbers", "word")  # of `speed` and `width`
 METHODS_WITH_IMPROVEMENT = ("gp-ei", "gp-hyperband", "ensemble-ei", "gp-rgpe")
-METHODS_WITH_TURNS = ("gp-ei", "gp-hyperband", "gp-rgpe")
 POLLING_METHODS = ("mads", "a-mads")
 DIRECT_METHODS = (*POLLING_METHODS, "a-dogs")
 METHODS_WITH_PROBABILITY = ("gp-pi", "gp-esp")
@@ -469,10 +468,10 @@ class Search(Section):
                 f"eta: {self.eta}: one of eta trainings continues from a rung; set 2 or more, 3 "
                 "is usual"
             )
-        if self.models == "single" and self.method not in METHODS_WITH_TURNS:
+        if self.models == "single" and self.method != "gp-ei":
             raise ValueError(
-                f"models: method {self.method} has no two that could alternate; leave it out, or "
-                "set method to gp-ei"
+                f"models: {self.method} has no two that could alternate; leave it out, or set "
+                "method to gp-ei"
             )
         if self.choose == "drawn" and self.method not in METHODS_WITH_IMPROVEMENT:
             raise ValueError(

@@ -54,7 +54,7 @@ OTHER_TREE_TEXTS = {
     "version of fovnet)",
 }
 
-SETTINGS_ADDED_LATER = ("candidates", "schedule", "polling", "ranking", "prior_sha256", "models")
+SETTINGS_ADDED_LATER = ("candidates", "schedule", "polling", "ranking", "prior_sha256")
 """Keys of search.json that only some searches have."""
 
 
@@ -156,26 +156,26 @@ def open_journal(folder: Path, search: AnySearch) -> Journal:
 
 
 def _with_models_of_journal(folder: Path, search: AnySearch) -> AnySearch:
-    """The search, with a single model if the journal in `folder` was begun before models could
-    alternate: then search.json does not name them, or, where a workflow has deleted that to begin
-    again, the stamp of its trials is that of such a search."""
-    assert isinstance(search, Search | TreeSearch)
-    single = replace(search, modelling=replace(search.modelling, models="single"))
+    """The search, with a single model if the journal in `folder` was begun with one, as all were
+    before models could alternate: search.json does not name them, or, where a workflow has deleted
+    that to begin again, the trials bear the stamp of such a search."""
+    single = search.with_single_model()
     if (folder / "search.json").exists():
-        is_single = "models" not in read_header(folder)
+        is_single = "models" not in read_header(folder).get("modelling", {})
     else:
-        is_single = _stamp_of_trials(folder) == digest(single.identity)
+        is_single = digest(single.identity) in _stamps_of_trials(folder)
     if is_single:
         return single
     return search
 
 
-def _stamp_of_trials(folder: Path) -> str | None:
-    """The hash of the search that wrote the first readable trial; None without one."""
-    for path in sorted(folder.glob("slot-*.json")):
-        if is_stamped(path):
-            return str(read_json(path)["fovnet"]["settings_sha256"])
-    return None
+def _stamps_of_trials(folder: Path) -> set[str]:
+    """The hashes of the searches that wrote the readable trials."""
+    return {
+        read_json(path)["fovnet"]["settings_sha256"]
+        for path in folder.glob("slot-*.json")
+        if is_stamped(path)
+    }
 
 
 def _holds_arrays(path: Path) -> bool:
@@ -239,7 +239,7 @@ def read_search(folder: Path, costs_of: CostsOf = equal_costs_of) -> AnySearch:
 
 def _modelling_of(header: Mapping[str, Any]) -> Modelling:
     """How the search of a journal models its scores, from its search.json."""
-    return Modelling(**header["modelling"], models=header.get("models", "single"))
+    return Modelling(**{"models": "single", **header["modelling"]})
 
 
 def _read_space_search(folder: Path) -> Search:

@@ -20,7 +20,10 @@ from fovnet.search.look.gaussian import (
     choose_by_thompson_draw,
 )
 from fovnet.search.look.grid import choose_on_lattice
-from fovnet.search.look.improvement import choose_by_expected_improvement
+from fovnet.search.look.improvement import (
+    choose_by_expected_improvement,
+    choose_by_single_model,
+)
 from fovnet.search.look.mads import choose_by_mads
 from fovnet.search.look.pool import on_pool
 from fovnet.search.look.ranking import choose_by_ranking
@@ -60,9 +63,7 @@ METHODS: Mapping[str, Method] = {
     "gp-es": Method(choose_by_entropy_search),
     "gp-esp": Method(choose_by_entropy_portfolio),
     "hyperband": Method(choose_uniformly, "hyperband", draw_in_tree),
-    "gp-hyperband": Method(
-        choose_by_expected_improvement, "hyperband", on_pool(choose_by_expected_improvement)
-    ),
+    "gp-hyperband": Method(choose_by_single_model, "hyperband", on_pool(choose_by_single_model)),
     "mads": Method(choose_by_mads, tree_look=choose_by_mads_in_tree),
     "a-mads": Method(choose_by_a_mads, tree_look=choose_by_a_mads_in_tree),
     "a-dogs": Method(choose_by_a_dogs, tree_look=choose_by_a_dogs_in_tree),
@@ -73,8 +74,6 @@ METHODS: Mapping[str, Method] = {
 POLLING_METHODS = ("mads", "a-mads")
 DIRECT_METHODS = (*POLLING_METHODS, "a-dogs")
 """Methods that `Polling` is for."""
-METHODS_WITH_TURNS = ("gp-ei", "gp-hyperband", "gp-rgpe")
-"""Methods whose models may alternate, the last one's where no earlier search taught it."""
 
 FIRST_SLOTS: Mapping[str, int] = {"tpe": STARTUPS, "mads": 3, "a-mads": 3, "a-dogs": 3}
 """Number of first slots without a model, where it is not that of `default_initial_count`."""

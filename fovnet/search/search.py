@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from fovnet.search.look.view import (
     Ranking,
     View,
 )
-from fovnet.search.methods import DIRECT_METHODS, FIRST_SLOTS, METHODS, METHODS_WITH_TURNS
+from fovnet.search.methods import DIRECT_METHODS, FIRST_SLOTS, METHODS
 from fovnet.search.prior import Prior
 from fovnet.search.space import Level, Space
 from fovnet.search.spend.ledger import Begin, GoOn, Ledger, LedgerEntry, Move, Spend
@@ -87,6 +87,15 @@ class AnySearch(ABC):
             )
 
     @property
+    def modelling_facts(self) -> dict[str, Any]:
+        """The modelling as JSON; with `models` where they alternate, so that a version from before,
+        which knows one model only, refuses the journal."""
+        facts = self.modelling.facts
+        if self.method == "gp-ei" and self.modelling.models == "alternating":
+            facts["models"] = self.modelling.models
+        return facts
+
+    @property
     def clock(self) -> Clock:
         """The clock that determines when a slot starts, and what it has seen by then."""
         return Clock(self.workers, self.first_slots, self.lead)
@@ -125,6 +134,10 @@ class AnySearch(ABC):
     @abstractmethod
     def start_note(self) -> str | None:
         """A sentence if the start had to be moved."""
+
+    @abstractmethod
+    def with_single_model(self) -> Self:
+        """The same search with `models` "single"."""
 
     @abstractmethod
     def has_free_rows(self, earlier: Sequence[Proposal]) -> bool:
@@ -363,7 +376,7 @@ class Search(AnySearch):
             "initial": self.initial,
             "lead": self.lead,
             "first_slots": self.first_slots,
-            "modelling": self.modelling.facts,
+            "modelling": self.modelling_facts,
             "axes": [axis.facts for axis in self.space.axes],
             "rows_sha256": digest(self.space.rows),
             "predicted_seconds_sha256": digest(self.predicted_seconds),
@@ -376,8 +389,6 @@ class Search(AnySearch):
         if self.candidates != DEFAULT_CANDIDATES:
             facts["candidates"] = self.candidates
         facts |= self.schedule.facts
-        if self.method in METHODS_WITH_TURNS and self.modelling.models != "single":
-            facts["models"] = self.modelling.models
         if self.method in DIRECT_METHODS:
             facts["polling"] = self.polling.facts
         if self.method == "ranking":
@@ -385,6 +396,10 @@ class Search(AnySearch):
         if self.prior:
             facts["prior_sha256"] = self.prior.sha256
         return facts
+
+    def with_single_model(self) -> Self:
+        """The same search with `models` "single"."""
+        return replace(self, modelling=replace(self.modelling, models="single"))
 
 
 def training_seed(seed: int, slot: int) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from fovnet.search.methods import (
     DIRECT_METHODS,
     FIRST_POINTS,
     METHODS,
-    METHODS_WITH_TURNS,
 )
 from fovnet.search.search import AnySearch, Pick, Sight
 from fovnet.search.spend.ledger import LedgerEntry
@@ -92,16 +91,18 @@ class TreeSearch(AnySearch):
             "initial": self.initial,
             "lead": self.lead,
             "first_slots": self.first_slots,
-            "modelling": self.modelling.facts,
+            "modelling": self.modelling_facts,
             "tree": self.tree.facts,
             "costs": dict(self.costs.facts),
         }
         facts |= self.schedule.facts
-        if self.method in METHODS_WITH_TURNS and self.modelling.models != "single":
-            facts["models"] = self.modelling.models
         if self.method in DIRECT_METHODS:
             facts["polling"] = self.polling.facts
         return facts
+
+    def with_single_model(self) -> Self:
+        """The same search with `models` "single"."""
+        return replace(self, modelling=replace(self.modelling, models="single"))
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:

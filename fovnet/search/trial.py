@@ -25,7 +25,7 @@ class Forecast:
     chance_to_train    probability that there will be a score at all
     expected_regret    upper bound of the expected difference between the best row so far and the
                        lowest free row, if pending rows get their predicted scores; None if the
-                       model uses only ranks
+                       model uses only ranks, or is the bolder one of two
     """
 
     score: float

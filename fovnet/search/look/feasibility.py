@@ -1,5 +1,6 @@
-"""The probability that a configuration trains.  Failures get no invented score, and configurations
-near a failure are not excluded.
+"""The probability that a configuration trains.  Failures get no invented score here (one of gp-ei's
+two models gives them the worst: `look.improvement`), and configurations near a failure are not
+excluded.
 
     m  rows queried            n  trials that trained or failed
 
@@ -34,7 +35,7 @@ trainings out of memory instead of 3.1 (means of 40 seeds), though in 30 trials 
 WARINESS = 2.0
 """Weight of the log probability not to fail otherwise.  With 1, a corner where all rows diverge is
 still proposed after twenty divergences: `edge.py --scenario rates-and-kills` then counts 6.2 of
-them instead of 4.8, in 35 trials instead of 33."""
+them instead of 4.8, in 35 trials instead of 33 (with a single model)."""
 SURE_TO_FIT = 0.8
 """Least probability to fit into memory of the first rows, which are spread over the space without a
 model of the scores."""

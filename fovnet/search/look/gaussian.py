@@ -177,8 +177,8 @@ class _LastProcesses(NamedTuple):
 
 
 _LAST_PROCESSES: dict[float, _LastProcesses] = {}
-"""Of each stretch those of the last search.  With 1,000 trials of 34,300 rows a process takes 284 MB,
-so they are deleted before new ones are made."""
+"""Of each stretch those of the last search, deleted before new ones are made: with 1,000 trials of
+34,300 rows a process takes 284 MB, and alternating models have two."""
 
 
 def _cached_processes(

@@ -34,24 +34,40 @@ def choose_by_expected_improvement(view: View) -> Choice:
     Where the number of rows begun is odd, by a bolder model, unless `models` is "single".
     """
     if view.modelling.models == "single" or view.begun_count % 2 == 0:
-        return choose_from_best(view, most_improving_rows)
+        return choose_by_single_model(view)
     return _choose_boldly(view)
 
 
-def _choose_boldly(view: View) -> Choice:
-    """The choice under a model that keeps the distances of the worse half, has longer lengthscales,
-    and counts a failure as the worst score; a lack of memory excludes rows as ever."""
+def choose_by_single_model(view: View) -> Choice:
+    """The row of greatest log expected improvement, weighted by its probability to train, without
+    turns.
 
-    def forecast(_view: View, belief: Belief, _chances: Chances, row: int) -> Forecast:
-        """The forecast of a row, with the probability to train that the failures tell of, and
-        without an expected regret, which is smaller under longer lengthscales."""
+    gp-hyperband chooses so: alternating models cost it 1.0, 0.8, 1.5 and 1.3 times the epochs on
+    four tasks of TaskSet (20 runs each), where gp-ei with asha needs 0.9, 1.1, 0.9 and 0.8 times.
+    """
+    return choose_from_best(view, most_improving_rows)
+
+
+def _choose_boldly(view: View) -> Choice:
+    """The choice under a model with longer lengthscales, for which a failure is the worst score; of
+    the targets "half-ranked" it keeps the distances in the worse half.  Memory is estimated as ever.
+
+    The forecast has no expected regret: it would be smaller, by the lengthscales alone.
+    """
+    bold_modelling = view.modelling
+    if bold_modelling.targets == "half-ranked":
+        bold_modelling = replace(bold_modelling, targets="half-limited")
+
+    def forecast(_bold_view: View, belief: Belief, _chances: Chances, row: int) -> Forecast:
+        """The forecast of a row, with the probability to train that the failures tell of."""
         return forecast_score(belief, Chances(view), row)
 
-    bold_view = replace(
-        score_failures(view), modelling=replace(view.modelling, targets="half-limited")
+    return choose_from_best(
+        replace(score_failures(view), modelling=bold_modelling),
+        most_improving_rows,
+        partial(believe, stretch=BOLD_STRETCH),
+        forecast,
     )
-    believe_boldly = partial(believe, stretch=BOLD_STRETCH)
-    return choose_from_best(bold_view, most_improving_rows, believe_boldly, forecast)
 
 
 def score_failures(view: View) -> View:

@@ -28,8 +28,8 @@ from fovnet.maths.rankers import Batch, Ranker, train
 from fovnet.maths.ranking_losses import LOSSES, find_tie_starts, weigh_places
 from fovnet.maths.ranks import mean_ranks_by_row
 from fovnet.search.look.feasibility import Chances
-from fovnet.search.look.gaussian import choose_from_best, most_improving_rows
 from fovnet.search.look.guard import judge_prior
+from fovnet.search.look.improvement import choose_by_single_model
 from fovnet.search.look.uniform import choose_spread_among
 from fovnet.search.look.view import Choice, Ranking, View, round_to_six_digits
 from fovnet.search.prior import Prior, make_support
@@ -82,7 +82,7 @@ def choose_by_ranking(view: View) -> Choice:
     if view.prior is None and len(np.unique(sorted_losses.losses)) < 2:
         return choose_spread_among(view, candidate_rows)
     if _prior_misleads(view):
-        return choose_from_best(view, most_improving_rows)._replace(step=GUARDED_STEP)
+        return choose_by_single_model(view)._replace(step=GUARDED_STEP)
     ranker = fit_ranker(
         view.space, sorted_losses.fit_key, view.ranking, view.seed, view.slot, view.prior
     )

@@ -33,7 +33,7 @@ from fovnet.search.look.gaussian import (
 )
 from fovnet.search.look.guard import misranking_matrix, predict_left_out
 from fovnet.search.look.hyperparameters import choose_fitted_indices
-from fovnet.search.look.improvement import choose_by_expected_improvement
+from fovnet.search.look.improvement import choose_by_single_model
 from fovnet.search.look.view import Choice, View
 from fovnet.search.prior import EarlierSearch
 from fovnet.search.space import Axis, Space
@@ -48,9 +48,9 @@ OWN_QUANTILE = 0.95
 
 def choose_by_taught_processes(view: View) -> Choice:
     """The choice of gp-ei under the weighted processes, from the first score on; without a prior
-    gp-ei's."""
+    gp-ei's with a single model."""
     if view.prior is None:
-        return choose_by_expected_improvement(view)
+        return choose_by_single_model(view)
     return choose_from_best(
         replace(view, initial_count=1), most_improving_rows, believe_taught, forecast_taught
     )

@@ -60,8 +60,10 @@ class Modelling:
     target           score that "gp-pi" asks to reach, until one does; None: any improvement
     width            standard deviations from the mean to the bound of "gp-lcb"; or "schedule": as
                      many as make it hold everywhere, rising with the trials
-    models           "alternating": "gp-ei" chooses every second row by a bolder model, where a
-                     failure has the worst score (`look.improvement`); "single": never
+    models           "alternating": "gp-ei" chooses every second row by a bolder model, for which
+                     "half-ranked" targets are "half-limited", lengthscales are longer and a failure
+                     is the worst score (`look.improvement`); "single": never; other methods have
+                     one model
     """
 
     targets: Targets = "half-ranked"

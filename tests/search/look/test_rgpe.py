@@ -8,7 +8,7 @@ import pytest
 from fovnet.search.learn.training import Lessons, learn
 from fovnet.search.look.gaussian import believe, moments_of_belief
 from fovnet.search.look.guard import count_misranked_pairs
-from fovnet.search.look.improvement import choose_by_expected_improvement
+from fovnet.search.look.improvement import choose_by_single_model
 from fovnet.search.look.rgpe import (
     BOOTSTRAP_DRAWS,
     believe_taught,
@@ -82,11 +82,9 @@ def test_earlier_searches_that_mislead_are_left_out_and_the_belief_is_that_of_gp
     assert (mine.mean[0] == own[0]).all() and (mine.variance[0] == own[1]).all()
 
 
-def test_without_a_prior_it_is_gp_ei():
+def test_without_a_prior_it_is_gp_ei_with_a_single_model():
     for n in (1, 3, 12):
-        assert choose_by_taught_processes(seen(n, None)) == choose_by_expected_improvement(
-            seen(n, None)
-        )
+        assert choose_by_taught_processes(seen(n, None)) == choose_by_single_model(seen(n, None))
 
 
 def test_what_an_earlier_search_says_knows_no_scale():
