@@ -232,17 +232,18 @@ def bench_search(
     install optuna`), hyperopt-tpe (`pip install hyperopt`), scikit-learn-gp;
     with learning curves optuna-tpe+hyperband, optuna-tpe+halving and dehb.
     """
+    methods = list(dict.fromkeys(method or DEFAULT_METHODS))
     if thesis:
         targets = targets or "raw"
-        models = models or "single"
         initial = initial or 1
+        if any(name.partition("+")[0] == "gp-ei" for name in methods):
+            models = models or "single"
     kernel_options = {
         "kernel": kernel,
         "hyperparameters": hyperparameters,
         "models": models or "alternating",
     }
     score_options = {"targets": targets or "half-ranked", "fidelity": fidelity, "choose": choose}
-    methods = list(dict.fromkeys(method or DEFAULT_METHODS))
     spending = ReplaySpending(spend, eta, least_epochs, reuse, rung_minutes)
     contestants = _contestants_of(methods, spending, workers)
     entry_template = Entry(

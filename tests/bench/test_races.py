@@ -220,6 +220,7 @@ def test_every_way_to_stop_on_rungs_names_its_rungs() -> None:
         ({"modelling": Modelling(target=0.4)}, "add --method gp-pi"),
         ({"modelling": Modelling(width="schedule")}, "add --method gp-lcb"),
         ({"spending": ReplaySpending(minutes=1.0)}, r"add --method gp-ei\+asha"),
+        ({"method": "tpe", "modelling": Modelling(models="single")}, "add --method gp-ei"),
     ],
 )
 def test_an_option_that_no_method_uses_is_refused_with_one_that_would(

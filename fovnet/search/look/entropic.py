@@ -108,8 +108,8 @@ def rows_informative_on_place(view: View, belief: Belief, chances: Chances) -> I
 
 
 def choose_by_entropy_portfolio(view: View) -> Choice:
-    """Of the choices of gp-ei, gp-pi, gp-lcb, gp-ts and gp-mes, the one of greatest log information
-    on which row is the lowest, weighted by its probability to train.
+    """Of the choices of gp-ei with a single model, gp-pi, gp-lcb, gp-ts and gp-mes, the one of
+    greatest log information on which row is the lowest, weighted by its probability to train.
 
     Source: Shahriari et al., *An entropy search portfolio for Bayesian optimization* (2014),
     arXiv:1406.4625.

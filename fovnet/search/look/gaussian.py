@@ -1,5 +1,5 @@
-"""gp-pi, gp-lcb, gp-ts, and what the others are made of: the free row of best acquisition value under
-a Gaussian process, given its probability to train.
+"""gp-pi, gp-lcb, gp-ts, and what the others are made of: the free row of best acquisition value
+under a Gaussian process, given its probability to train.
 
     n  trials with a score
     M  rows of the space
@@ -189,8 +189,8 @@ def _cached_processes(
     row_count: int,
     stretch: float,
 ) -> tuple[Growing, ...]:
-    """The processes (S,) of all thetas (S, p + 2); those of the last call of this stretch again if it
-    was the same, or what they know of the observed points if it was of another table of the same
+    """The processes (S,) of all thetas (S, p + 2); those of the last call of this stretch again if
+    it was the same, or what they know of the observed points if it was of another table of the same
     tree.  `settled_count` and `row_count` are those of `Growing`."""
     key = (thetas.tobytes(), kernel, settled_count, row_count == len(space))
     if any(kept.space.scales is not space.scales for kept in _LAST_PROCESSES.values()):

@@ -1,7 +1,7 @@
 """gp-ei: the free row of greatest expected improvement, under two models of the scores by turns.
 
-No model is right about every loss.  Ranks of the worse half protect a model from losses of 1e30, but
-spread trainings that learned nothing as far apart as good ones.  Lengthscales fitted to a few
+No model is right about every loss.  Ranks of the worse half protect a model from losses of 1e30,
+but spread trainings that learned nothing as far apart as good ones.  Lengthscales fitted to a few
 failures exclude half a space; failures that count as bad scores exclude what lies beside them, where
 a learning rate just below divergence may be the best.  A search that keeps to one model is misled
 for dozens of trainings where it is wrong; one that takes turns only at every second.
@@ -24,7 +24,8 @@ from fovnet.search.look.view import Choice, View
 from fovnet.search.trial import Forecast
 
 BOLD_STRETCH = 1.5
-"""What the bolder model multiplies the fitted lengthscales by."""
+"""What the bolder model multiplies the fitted lengthscales by; 1.25 and 2 differ by chance on
+thirteen recorded tables."""
 
 
 def choose_by_expected_improvement(view: View) -> Choice:
