@@ -33,15 +33,25 @@ LEAST_REACH_MM = 20.0
 """The axis of border errors reaches at least so far."""
 LEAST_LOG_RATIO = 20.0
 """Scores with a ratio above this have a logarithmic axis."""
+CONFUSIONS_INCHES = 10.6
+LEFT_SHARE = 0.074
+"""Of that width, left of the first matrix, where no class has more than seven letters."""
+LEFT_SHARE_PER_LETTER = 0.0065
+LARGEST_COUNT_SIZE = 7.5
+DIGIT_INCHES = 0.073
+"""Of a bold digit of that size."""
 
 
 def confusion_figure(view: ConfusionView) -> Figure:
     """Up to three confusion matrices side by side: counts, shaded by their share of the row."""
+    left = LEFT_SHARE + LEFT_SHARE_PER_LETTER * max(0, max(map(len, view.classes)) - 7)
+    pitch = (1.022 - left) / 3
+    width = pitch - 0.035
     with house_style():
-        figure = Figure(figsize=(10.6, 4.3))
+        figure = Figure(figsize=(CONFUSIONS_INCHES, 4.3))
         for index, matrix in enumerate(view.matrices):
-            axis = figure.add_axes((0.068 + index * 0.318, 0.20, 0.283, 0.67))
-            _draw_confusions(axis, matrix.counts)
+            axis = figure.add_axes((left + index * pitch, 0.20, width, 0.67))
+            _draw_confusions(axis, matrix.counts, CONFUSIONS_INCHES * width)
             axis.set_title(f"{matrix.name}\n{matrix.error_text}", fontsize=8.5)
             axis.set_xticks(
                 range(len(view.classes)),
@@ -60,9 +70,12 @@ def confusion_figure(view: ConfusionView) -> Figure:
         return figure
 
 
-def _draw_confusions(axis: Axes, counts: NDArray[np.int64]) -> None:
-    """A matrix (k, k), rows true and columns predicted, with its counts as text: those of the
-    diagonal bold, a faint dot for 0."""
+def _draw_confusions(axis: Axes, counts: NDArray[np.int64], width_inches: float) -> None:
+    """A matrix (k, k), rows true and columns predicted, with its counts as text, as small as fits
+    into a cell: those of the diagonal bold, a faint dot for 0."""
+    cell_inches = width_inches / len(counts)
+    count_inches = DIGIT_INCHES * (len(str(counts.max(initial=0))) + 0.5)
+    font_size = LARGEST_COUNT_SIZE * min(1.0, cell_inches / count_inches)
     row_shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     axis.imshow(row_shares, cmap="Blues", vmin=0, vmax=1.15, aspect="auto")
     for (true_index, predicted_index), count in np.ndenumerate(counts):
@@ -83,7 +96,7 @@ def _draw_confusions(axis: Axes, counts: NDArray[np.int64]) -> None:
             ha="center",
             va="center",
             color=colour,
-            fontsize=7.5,
+            fontsize=font_size,
             weight=weight,
         )
 
