@@ -59,8 +59,8 @@ class Modelling:
                      "latest" score of a row only, or all, with their rung as an "axis" more
     target           score that "gp-pi", also in "gp-esp", asks to reach, until one does; None: any
                      improvement
-    width            standard deviations from the mean to the bound of "gp-lcb", also in "gp-esp"; or "schedule": as
-                     many as make it hold everywhere, rising with the trials
+    width            standard deviations from the mean to the bound of "gp-lcb", also in "gp-esp";
+                     or "schedule": as many as make it hold everywhere, rising with the trials
     models           "alternating": "gp-ei" chooses every second row by a bolder model, for which
                      "half-ranked" targets are "half-limited", lengthscales are longer and a failure
                      is the worst score (`look.improvement`); "single": never; other methods have
