@@ -46,7 +46,8 @@ def test_a_run_from_python_is_the_workflows(smoke: Path, tmp_path: Path) -> None
 
     assert (
         len(trials) == 4
-        and made.member_count == made.requested_member_count
+        # a network no better than guessing is no member
+        and made.member_count == min(made.requested_member_count, made.better_trial_count)
         and page.stat().st_size > 100_000
     )
     assert answers.volume_ids == {
