@@ -115,9 +115,7 @@ def test_trainings_are_not_done_twice_and_give_the_same_whatever_the_number_of_p
     assert list(screen(shared, factors)) == first
     for run, seed, without in (
         ("run-001", 1, ["masks"]),
-        ("run-002", 1, []),
         ("run-003", 2, []),
-        ("run-004", 2, ["masks"]),
     ):
         volumes = (
             simulate_collection(

@@ -90,9 +90,9 @@ class Belief:
         return round_to_six_digits(float(np.mean(regrets)) * self.target.unit)
 
 
-def believe(view: View, stretch: float = 1.0) -> Belief:
+def believe(view: View, stretch: float = 1.0, refit_share: int = fitting.REFIT_SHARE) -> Belief:
     """The posterior of a view with at least one score; the lengthscales of the axes are those
-    fitted, times `stretch`.
+    fitted, as often as `refit_share` says (`fitting.fitted_count`), times `stretch`.
 
     Pending rows count as observed at their posterior mean ("kriging believer"): the mean is
     unchanged, the variance near them vanishes, and the next worker searches elsewhere.  Source:
@@ -111,7 +111,7 @@ def believe(view: View, stretch: float = 1.0) -> Belief:
         observed_rows = fitted_rows
         target_scores = fitted_scores
     target = _warp_scores(modelling.targets, target_scores.tobytes())
-    thetas = _thetas(view, space, fitted_rows, fitted_scores)
+    thetas = _thetas(view, space, fitted_rows, fitted_scores, refit_share)
     if stretch != 1.0:
         thetas = thetas.copy()
         thetas[:, : space.scales.axis_count] += np.log(stretch)
@@ -119,7 +119,7 @@ def believe(view: View, stretch: float = 1.0) -> Belief:
         space,
         thetas,
         modelling.kernel,
-        fitting.fitted_count(len(observed_rows)),
+        fitting.fitted_count(len(observed_rows), refit_share),
         len(view.space),
         stretch,
     )
@@ -141,15 +141,14 @@ def _warp_scores(targets: str, score_bytes: bytes) -> Target:
     return TARGETS[targets](np.frombuffer(score_bytes))
 
 
-def _thetas(view: View, space: Space, rows: Integers, scores: Floats) -> Floats:
+def _thetas(view: View, space: Space, rows: Integers, scores: Floats, refit_share: int) -> Floats:
     """The hyper-parameters (S, p + 2), fitted to observations at these rows (N,) of a space, or
     sampled, as the settings say."""
     modelling = view.modelling
+    observations = (space, rows, scores, modelling.targets, modelling.kernel)
     if modelling.hyperparameters == "sampled":
-        return fitting.sample_hyperparameters(
-            space, rows, scores, modelling.targets, modelling.kernel, view.seed
-        )
-    theta = fitting.fit_hyperparameters(space, rows, scores, modelling.targets, modelling.kernel)
+        return fitting.sample_hyperparameters(*observations, view.seed, refit_share)
+    theta = fitting.fit_hyperparameters(*observations, refit_share)
     return theta[None]
 
 

@@ -32,15 +32,17 @@ BYTES_PER_NUMBER = 8
 """Bytes of an int64 and of a float64: caches use the bytes of arrays as keys."""
 ALWAYS_FITTED = 50
 """Observations up to which the hyper-parameters are fitted to all of them."""
+REFIT_SHARE = 12
+"""Beyond ALWAYS_FITTED, by which share of the observations they grow until the next fit."""
 FEWEST_FOR_EARLIER_FIT = 8
 """Observations from which the fit to the first half of them is a start worth having."""
 SAMPLE_COUNT = 8
 """Number of sampled hyper-parameters to average over."""
 
 
-def fitted_count(n: int) -> int:
+def fitted_count(n: int, refit_share: int = REFIT_SHARE) -> int:
     """How many of n observations the hyper-parameters are fitted to: all up to ALWAYS_FITTED, then
-    the last of 50, 54, 58, ..., a 12th apart.
+    the last of 50, 54, 58, ..., a 12th apart, or as `refit_share` says.
 
     A refit changes all covariances, so that the Cholesky factor is computed anew; at these
     intervals it costs less than extending it.
@@ -48,8 +50,8 @@ def fitted_count(n: int) -> int:
     if n <= ALWAYS_FITTED:
         return n
     count = ALWAYS_FITTED
-    while count + count // 12 <= n:
-        count += count // 12
+    while count + count // refit_share <= n:
+        count += count // refit_share
     return count
 
 
@@ -120,20 +122,33 @@ class Observations:
 
 
 def fit_hyperparameters(
-    space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str
+    space: Space,
+    rows: Integers,
+    values: Floats,
+    targets: str | None,
+    kernel: str,
+    refit_share: int = REFIT_SHARE,
 ) -> Floats:
     """The maximum a posteriori theta (p+2,) for the first `fitted_count(n)` of the values (n,) at
     rows (n,), warped by `targets`."""
-    observations = Observations.of(space, rows, values).first(fitted_count(len(rows)))
+    count = fitted_count(len(rows), refit_share)
+    observations = Observations.of(space, rows, values).first(count)
     return np.frombuffer(_fit_cached(observations, targets, kernel))
 
 
 def sample_hyperparameters(
-    space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str, seed: int
+    space: Space,
+    rows: Integers,
+    values: Floats,
+    targets: str | None,
+    kernel: str,
+    seed: int,
+    refit_share: int = REFIT_SHARE,
 ) -> Floats:
     """SAMPLE_COUNT thetas (S, p+2) from their posterior given the first `fitted_count(n)` of the
     values (n,) at rows (n,), warped by `targets`."""
-    observations = Observations.of(space, rows, values).first(fitted_count(len(rows)))
+    count = fitted_count(len(rows), refit_share)
+    observations = Observations.of(space, rows, values).first(count)
     theta_bytes = _sample_cached(observations, targets, kernel, seed)
     return np.frombuffer(theta_bytes).reshape(SAMPLE_COUNT, -1)
 

@@ -10,7 +10,9 @@ from hypothesis.strategies import integers
 from fovnet.maths import gp
 from fovnet.maths.acquisition import log_expected_improvement
 from fovnet.maths.warping import limit_worse_half
+from fovnet.search.look.hyperparameters import fitted_count
 from fovnet.search.look.improvement import (
+    ALTERNATING_REFIT_SHARE,
     BOLD_STRETCH,
     choose_by_expected_improvement,
     score_failures,
@@ -108,3 +110,11 @@ def test_without_a_score_there_is_no_worst_one() -> None:
     view = replace(view, trials=failures, slot=7)
     assert score_failures(view) is view
     assert view.is_free[choose_by_expected_improvement(view).row]
+
+
+def test_each_of_two_models_is_fitted_half_as_often_as_a_single_one() -> None:
+    """So that a proposal of a long search costs no more."""
+    counts = np.arange(51, 601)
+    single_fits = len({fitted_count(count) for count in counts})
+    fits_of_one = len({fitted_count(count, ALTERNATING_REFIT_SHARE) for count in counts})
+    assert 2 * fits_of_one == pytest.approx(single_fits, abs=2)
