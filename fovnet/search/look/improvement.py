@@ -50,7 +50,7 @@ def choose_by_single_model(view: View) -> Choice:
     turns.
 
     gp-hyperband chooses so: alternating models cost it 1.0, 0.8, 1.5 and 1.3 times the epochs on
-    four tasks of TaskSet (20 runs each), where gp-ei with asha needs 0.9, 1.1, 0.9 and 0.8 times.
+    four tasks of TaskSet (20 runs each), where gp-ei with asha needs 1.0, 1.2, 0.9 and 0.9 times.
     """
     return choose_from_best(view, most_improving_rows)
 
