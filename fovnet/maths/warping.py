@@ -18,8 +18,8 @@ LARGEST_FLOAT = float(np.finfo(np.float64).max)
 FARTHEST_VALUE = 1e9
 """Standard deviations, so many that farther ones differ in nothing."""
 RANK_LIMIT = 3.0
-"""How much farther than by its rank a loss of the worse half may lie in `limit_worse_half`; 2 and 4
-differ by chance in a search."""
+"""How much farther than by its rank a loss of the worse half may lie in `limit_worse_half`; 2
+differs by chance in searches of thirteen recorded tables."""
 
 
 @dataclass(frozen=True)

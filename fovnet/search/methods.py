@@ -20,10 +20,7 @@ from fovnet.search.look.gaussian import (
     choose_by_thompson_draw,
 )
 from fovnet.search.look.grid import choose_on_lattice
-from fovnet.search.look.improvement import (
-    choose_by_expected_improvement,
-    choose_by_single_model,
-)
+from fovnet.search.look.improvement import choose_by_expected_improvement, choose_by_single_model
 from fovnet.search.look.mads import choose_by_mads
 from fovnet.search.look.pool import on_pool
 from fovnet.search.look.ranking import choose_by_ranking

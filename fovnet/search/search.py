@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +95,12 @@ class AnySearch(ABC):
             facts["models"] = self.modelling.models
         return facts
 
+    def with_single_model(self) -> Self:
+        """The same search with `models` "single"."""
+        single_modelling = replace(self.modelling, models="single")
+        # mypy does not see that every search is a dataclass
+        return cast(Self, replace(cast(Any, self), modelling=single_modelling))
+
     @property
     def clock(self) -> Clock:
         """The clock that determines when a slot starts, and what it has seen by then."""
@@ -134,10 +140,6 @@ class AnySearch(ABC):
     @abstractmethod
     def start_note(self) -> str | None:
         """A sentence if the start had to be moved."""
-
-    @abstractmethod
-    def with_single_model(self) -> Self:
-        """The same search with `models` "single"."""
 
     @abstractmethod
     def has_free_rows(self, earlier: Sequence[Proposal]) -> bool:
@@ -396,10 +398,6 @@ class Search(AnySearch):
         if self.prior:
             facts["prior_sha256"] = self.prior.sha256
         return facts
-
-    def with_single_model(self) -> Self:
-        """The same search with `models` "single"."""
-        return replace(self, modelling=replace(self.modelling, models="single"))
 
 
 def training_seed(seed: int, slot: int) -> int:

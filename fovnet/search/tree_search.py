@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,7 @@ from fovnet.search.clock import LEAD, SlotsInSight
 from fovnet.search.look.neighbour_rules import level_rules
 from fovnet.search.look.tree_view import TreeView
 from fovnet.search.look.view import POLLING, RECOMMENDED, Modelling, Polling
-from fovnet.search.methods import (
-    DEFAULT_FIRST_POINTS,
-    DIRECT_METHODS,
-    FIRST_POINTS,
-    METHODS,
-)
+from fovnet.search.methods import DEFAULT_FIRST_POINTS, DIRECT_METHODS, FIRST_POINTS, METHODS
 from fovnet.search.search import AnySearch, Pick, Sight
 from fovnet.search.spend.ledger import LedgerEntry
 from fovnet.search.spend.schedule import FULL, Schedule
@@ -99,10 +94,6 @@ class TreeSearch(AnySearch):
         if self.method in DIRECT_METHODS:
             facts["polling"] = self.polling.facts
         return facts
-
-    def with_single_model(self) -> Self:
-        """The same search with `models` "single"."""
-        return replace(self, modelling=replace(self.modelling, models="single"))
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
